@@ -107,6 +107,16 @@ def check_revoke(program):
         expect(found["last-notice"], {"against": str, "p50_ratio": float})  # limits.json looks at it
 
 
+def check_stream(program):
+    rows = rows_of(program, "stream", "--nodes", "4", "--size", "300000", "--tree", "chain")
+    found = subjects(rows, "stream")
+    assert set(found) == {"scoll", "pulls", "pulls (A/A)"}, set(found)
+    for row in found.values():
+        expect(row, ALWAYS | {"nodes": int, "mib_per_s": float, "extra_kib": float})
+    expect(found["scoll"], RATIOS | ENGINE | {"tree": str})
+    assert found["scoll"]["against"] == "pulls" and found["scoll"]["tree"] == "chain", found["scoll"]
+
+
 def check_peers(program):
     """Where they were built; elsewhere one has to be told what to install."""
     folder = pathlib.Path(program).parent
@@ -285,6 +295,7 @@ check_rtt(sys.argv[1])
 check_ship(sys.argv[1])
 check_bcast(sys.argv[1])
 check_revoke(sys.argv[1])
+check_stream(sys.argv[1])
 check_peers(sys.argv[1])
 check_bulk(sys.argv[1])
 check_bulk_bcast(sys.argv[1])

@@ -21,6 +21,7 @@
 #include "bench/rtt/rtt.hpp"
 #include "bench/security/security.hpp"
 #include "bench/ship/ship.hpp"
+#include "bench/stream/stream.hpp"
 #include "scoll/bulk/pieces.hpp"
 #include "scoll/settings.hpp"
 
@@ -35,6 +36,7 @@ struct arguments {
   bench::bulk_bcast::options bulk_bcast;
   bench::gossip::options gossip;
   bench::revoke::options revoke;
+  bench::stream::options stream;
   bench::security::options security;
   bench::alone::options alone;
   bool list = false;
@@ -171,6 +173,16 @@ int measure(int argc, char** argv) {
   bulk_bcast->add_flag("--peers", a.bulk_bcast.peers, "beside Open MPI over TCP, too");
   add_common(*bulk_bcast, a);
 
+  auto* stream = app.add_subcommand("stream", "replies of many bytes streamed to one process, beside pulls");
+  stream->add_option("--nodes", a.stream.nodes, "processes, one or several")
+      ->delimiter(',')
+      ->check(CLI::Range(2, 512));
+  stream->add_option("--size", a.stream.sizes, "bytes of each process but the first, one or several")
+      ->delimiter(',')
+      ->check(CLI::Range(1U, 1U << 28U));
+  stream->add_option("--tree", a.stream.trees, "such as flat, one or several with spaces between");
+  add_common(*stream, a);
+
   auto* security = app.add_subcommand("security", "guarded connections beside those in the clear");
   security->add_option("--case", a.security.cases, "rtt, bcast, pull, flood, one or several")
       ->delimiter(',')
@@ -214,6 +226,7 @@ int measure(int argc, char** argv) {
   if (*ship) return finish(bench::ship::run(a.common, a.ship));
   if (*bulk) return finish(bench::bulk::run(a.common, a.bulk));
   if (*bulk_bcast) return finish(bench::bulk_bcast::run(a.common, a.bulk_bcast));
+  if (*stream) return finish(bench::stream::run(a.common, a.stream));
   if (*security) return finish(bench::security::run(a.common, a.security));
   if (*coro) return finish(bench::coro::run(a.common));
   if (*gossip) return finish(bench::gossip::run(a.common, a.gossip));

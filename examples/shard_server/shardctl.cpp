@@ -5,6 +5,7 @@
 
 #include "ctl/arguments.hpp"
 #include "ctl/conversation.hpp"
+#include "ctl/listing.hpp"
 #include "ctl/run.hpp"
 #include "services/top.hpp"
 #include "tools/common/command_line.hpp"
@@ -76,6 +77,9 @@ void describe_commands(CLI::App& app, arguments& args, int& code) {
   command = add("find", "Names that match: a glob, or a part of a name", ctl::find);
   command->add_option("pattern", args.text)->required();
   living(command);
+
+  command = add("ls", "All names, or those below a folder, one a line, however many they are", ctl::ls);
+  command->add_option("folder", args.text);
 
   command = add("top", "The largest objects", [](auto& a) { return ctl::ask_plain("top", a); });
   command->add_option("-k", args.count, "How many")->check(CLI::Range(std::size_t{1}, shard::top::most));

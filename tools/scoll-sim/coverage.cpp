@@ -159,6 +159,14 @@ std::string_view to_string(mark m) noexcept {
     case traced: return "traced";
     case trace_silent: return "trace silent";
     case trace_shortened: return "trace shortened";
+    case streamed: return "streamed";
+    case stream_held_back: return "stream held back";
+    case stream_cut: return "stream cut";
+    case stream_passed_relay: return "stream passed relay";
+    case stream_left: return "stream left";
+    case stream_collected: return "stream collected";
+    case stream_over_limit: return "stream over limit";
+    case stream_revoked: return "stream revoked";
     case bulk_striped: return "bulk striped";
     case memory_moved: return "memory moved";
     case landing_cut: return "landing cut";

@@ -168,8 +168,16 @@ enum class mark : std::uint8_t {
   traced,                  ///< a trace shows a member below another one than the root
   trace_silent,            ///< a trace shows a member that did not answer
   trace_shortened,         ///< a clock was so much faster that work did not fit its exchange
+  streamed,                ///< the items of several members were read to their end
+  stream_held_back,        ///< a member had to wait before it could put an item
+  stream_cut,              ///< a member that was lost had some items before
+  stream_passed_relay,     ///< items came through a member that serves another version
+  stream_left,             ///< the root stopped reading
+  stream_collected,        ///< items were collected
+  stream_over_limit,       ///< there were more than that may be
+  stream_revoked,          ///< a stream was revoked when some items had come
 };
-inline constexpr std::size_t marks = static_cast<std::size_t>(mark::trace_shortened) + 1;
+inline constexpr std::size_t marks = static_cast<std::size_t>(mark::stream_revoked) + 1;
 /// True for what happens only where some hosts are clients: in the workload `ship`.
 constexpr bool is_of_clients(mark m) noexcept {
   return m >= mark::client_served && m <= mark::client_broadcast;
@@ -182,6 +190,11 @@ constexpr bool is_of_rails(mark m) noexcept {
 /// True for what happens only in the workload `failures`.
 constexpr bool is_of_failures(mark m) noexcept {
   return m >= mark::failed_fast && m <= mark::trace_shortened;
+}
+
+/// True for what happens only in the workload `streams`.
+constexpr bool is_of_streams(mark m) noexcept {
+  return m >= mark::streamed && m <= mark::stream_revoked;
 }
 
 /// True for what happens only in the workload `verbs`.

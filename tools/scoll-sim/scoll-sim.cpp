@@ -197,10 +197,10 @@ int go(int argc, char** argv) {
       ->capture_default_str()
       ->check(CLI::IsMember({"none", "light", "swarm"}));
   app.add_option("--workload", a.work,
-                 "mixed, plain, ship, gossip, bulk, agree, revoke, groups, rails, verbs")
+                 "mixed, plain, ship, gossip, bulk, agree, revoke, groups, rails, verbs, failures, streams")
       ->capture_default_str()
       ->check(CLI::IsMember({"mixed", "plain", "ship", "gossip", "bulk", "agree", "revoke", "groups", "rails",
-                             "verbs", "failures"}));
+                             "verbs", "failures", "streams"}));
   app.add_option("--jobs", a.jobs, "processes for a range of runs, threads for a study")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));

@@ -28,7 +28,7 @@ progress_style progress_of(const arguments& args) {
 
 milliseconds silence_of(const json& command, const cluster_config& config) {
   const std::string name = command["command"];
-  const bool slow = name == "scrub" || name == "ingest" || name == "install";
+  const bool slow = name == "scrub" || name == "ingest" || name == "install" || name == "ls";
   const auto limit = slow ? config.long_deadline : config.quick_deadline;
   const double seconds = command.value("timeout_s", std::chrono::duration<double>(limit).count());
   return milliseconds(static_cast<std::int64_t>(seconds * 1000)) + milliseconds(10'000);

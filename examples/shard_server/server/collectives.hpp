@@ -11,6 +11,7 @@
 #include "../services/df.hpp"
 #include "../services/find.hpp"
 #include "../services/ingest.hpp"
+#include "../services/ls.hpp"
 #include "../services/progress.hpp"
 #include "../services/scrub.hpp"
 #include "../services/top.hpp"
@@ -54,12 +55,8 @@ class collectives {
     if (options.living) co_return co_await ask_living<S>(request, options);
     auto& kept = std::get<kept_group<S>>(groups_);
     const scoll::deadline until = options.deadline.from(scoll::executor::current().now());
-    if (choose_tree_ && !tree_) {
-      const auto planned = co_await plan(until);
-      planned.ignore();
-    }
     for (bool again = true;; again = false) {
-      const auto group = co_await kept.get(self_, all_, creation_of<S>(until));
+      const auto group = co_await group_of<S>(until);
       if (!group) co_return co_await nobody_asked<S>(group.error(), options.stop);
       auto answered = co_await ask_group<S>(*group, request, within(until, options));
       if (answered.account.ended.error() == scoll::errc::revoked) {
@@ -71,6 +68,22 @@ class collectives {
       if constexpr (!asked_rarely<S>) co_await kept.drop(self_, *group);  // a delayed one takes them in again
       if (!again) co_return answered;
     }
+  }
+
+  /// The group that is kept for a service.
+  template <class S>
+  scoll::task<scoll::result<scoll::group<S>>> group_of(scoll::deadline until) {
+    if (choose_tree_ && !tree_) {
+      const auto planned = co_await plan(until);
+      planned.ignore();
+    }
+    auto group = co_await std::get<kept_group<S>>(groups_).get(self_, all_, creation_of<S>(until));
+    co_return group;
+  }
+  /// Gives up that group, because a member no longer holds it.
+  template <class S>
+  scoll::task<void> drop(scoll::group<S> stale) {
+    co_await std::get<kept_group<S>>(groups_).drop(self_, stale);
   }
 
   /// Answers a question whose group could not be created. It asks each server on its own, because a tree does
@@ -142,7 +155,7 @@ class collectives {
   static scoll::deadline earlier(scoll::time_limit limit, scoll::deadline until) {
     return std::min(limit.from(scoll::executor::current().now()), until);
   }
-  /// The group that is kept for a service.
+  /// The options of the group that is kept for a service.
   template <class S>
   scoll::group_options creation_of(scoll::deadline until) const {
     scoll::group_options options = creation(until);
@@ -161,7 +174,7 @@ class collectives {
   std::optional<scoll::tree_spec> tree_;
   scoll::semaphore planning_{1};
   std::tuple<kept_group<df>, kept_group<scrub>, kept_group<progress>, kept_group<find>, kept_group<top>,
-             kept_group<ingest>>
+             kept_group<ls>, kept_group<ingest>>
       groups_;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "answer_json.hpp"
+#include "ls_command.hpp"
 #include "move_object.hpp"
 #include "pool_question.hpp"
 #include "revoke_scrubs.hpp"
@@ -63,15 +64,15 @@ scoll::task<json> commands::run(control_connection& client, const command& c, sc
     co_return failure(scoll::error());
   }
   for (const std::string_view known :
-       {"df", "top", "find", "scrub", "ingest", "install", "put", "get", "where", "plan", "trace", "layout",
-        "pool", "maintenance", "leader", "revoke"})
+       {"df", "top", "find", "ls", "scrub", "ingest", "install", "put", "get", "where", "plan", "trace",
+        "layout", "pool", "maintenance", "leader", "revoke"})
     if (c.name == known) co_return co_await run_with_others(client, c, stop);
   co_return failure(make_error(errc::invalid_argument, "there is no command '{}'", c.name));
 }
 
 /// Holds a command until this server takes part in the gossip, at most for the time of the command.
 scoll::task<json> commands::run_with_others(control_connection& client, command c, scoll::stop_token stop) {
-  const bool is_long = c.name == "scrub" || c.name == "ingest" || c.name == "install";
+  const bool is_long = c.name == "scrub" || c.name == "ingest" || c.name == "install" || c.name == "ls";
   if (c.timeout.count() <= 0) c.timeout = is_long ? config_.long_deadline : config_.quick_deadline;
   c.until = scoll::deadline::in(c.timeout);
   scoll::deadline_stop limit(c.until, stop);
@@ -90,6 +91,7 @@ scoll::task<json> commands::run_active(control_connection& client, const command
   if (c.name == "plan") co_return co_await plan(c);
   if (c.name == "trace") co_return co_await trace(c, stop);
   if (c.name == "find") co_return co_await find_names(c, stop);
+  if (c.name == "ls") co_return co_await list_names(client, c, stop);
   if (c.name == "scrub") co_return co_await scrub_all(client, c, stop);
   if (c.name == "ingest") co_return co_await ingest_folder(client, c, stop);
   if (c.name == "install") co_return co_await install_file(client, c, stop);
@@ -130,6 +132,11 @@ scoll::task<json> commands::find_names(const command& c, scoll::stop_token stop)
   find::request request;
   request.pattern = c.pattern;
   co_return co_await ask<find>(request, c, stop);
+}
+
+scoll::task<json> commands::list_names(control_connection& client, const command& c, scoll::stop_token stop) {
+  ls_command listing(self_, collectives_, client, c, stop);
+  co_return co_await listing.run();
 }
 
 scoll::task<json> commands::scrub_all(control_connection& client, const command& c, scoll::stop_token stop) {

@@ -54,6 +54,7 @@ class commands {
   scoll::task<void> report(control_connection& client, std::uint64_t run, scoll::stop_token stop);
 
   scoll::task<json> find_names(const command& c, scoll::stop_token stop);
+  scoll::task<json> list_names(control_connection& client, const command& c, scoll::stop_token stop);
   scoll::task<json> scrub_all(control_connection& client, const command& c, scoll::stop_token stop);
   scoll::task<json> ingest_folder(control_connection& client, const command& c, scoll::stop_token stop);
   scoll::task<json> install_file(control_connection& client, const command& c, scoll::stop_token stop);

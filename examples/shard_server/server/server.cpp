@@ -83,6 +83,7 @@ scoll::status server::serve_all() {
   if (auto s = node_.serve(progress{&board_}); !s) return s.error();
   if (auto s = node_.serve(find{store_.get()}); !s) return s.error();
   if (auto s = node_.serve(top{store_.get()}); !s) return s.error();
+  if (auto s = node_.serve(ls{store_.get()}); !s) return s.error();
   if (auto s = node_.serve(ingest{store_.get(), &board_, &upkeep_, place}); !s) return s.error();
   if (auto s = node_.serve(install{&node_, &installs_, &upkeep_}); !s) return s.error();
   if (auto s = node_.serve(object_io{&desk_}); !s) return s.error();

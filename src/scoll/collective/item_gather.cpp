@@ -58,7 +58,9 @@ item_gather::item_gather(const any_group& to, const service_table& table, const 
   broadcast_->deliver_to(*this);
 }
 
-item_gather::~item_gather() = default;
+item_gather::~item_gather() {
+  give_back();
+}
 
 task<void> item_gather::run(std::shared_ptr<item_gather> self) {
   co_await self->broadcast_->ended();
@@ -140,6 +142,17 @@ void item_gather::drop_front() noexcept {
   queue_.pop_front();
   position_ = 0;
   if (from_ != nullptr) from_->taken(child);
+  if (from_ == nullptr && queue_.empty()) give_back();
+}
+
+void item_gather::hold(reply_memory& of, std::size_t bytes) noexcept {
+  memory_ = &of;
+  held_ = bytes;
+  if (queue_.empty()) give_back();
+}
+
+void item_gather::give_back() noexcept {
+  if (memory_ != nullptr) memory_->give_back(std::exchange(held_, 0));
 }
 
 bool item_gather::is_lost(std::uint32_t rank) const noexcept {

@@ -10,6 +10,7 @@
 
 #include "scoll/collective/item_part.hpp"
 #include "scoll/collective/item_run.hpp"
+#include "scoll/collective/reply_memory.hpp"
 #include "scoll/collective/subset.hpp"
 #include "scoll/coro/executor.hpp"
 #include "scoll/coro/task.hpp"
@@ -46,6 +47,9 @@ class item_gather final : public item_reader {
   void attach(reply_stream& from, const operation_subject& subject);
   void detach() noexcept { from_ = nullptr; }
   void deliver(item_part&& part);
+  /// The broadcast ends, and leaves the memory to this object that is set aside for the parts which have not been
+  /// read.
+  void hold(reply_memory& of, std::size_t bytes) noexcept;
 
  private:
   struct loss {
@@ -57,6 +61,7 @@ class item_gather final : public item_reader {
   void settle(const loss& lost);
   bool next_run();
   void drop_front() noexcept;
+  void give_back() noexcept;
   void wake() noexcept;
   std::uint32_t rank_at(std::uint32_t relative) const noexcept;
   bool is_lost(std::uint32_t rank) const noexcept;
@@ -73,6 +78,8 @@ class item_gather final : public item_reader {
   std::uint32_t rank_ = 0;  // of the present run
   std::vector<loss> lost_;
   item_waiter* waiting_ = nullptr;
+  reply_memory* memory_ = nullptr;
+  std::size_t held_ = 0;  // of that memory
   status how_;
   outcome account_;
   bool ended_ = false;

@@ -7,6 +7,7 @@
 #include "scoll/collective/item_run.hpp"
 #include "scoll/collective/size_limits.hpp"
 #include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/wire/byte_order.hpp"
 
@@ -49,6 +50,10 @@ bool item_sink::try_take(put_awaiter& by) noexcept {
 }
 
 transport::buffer_view item_sink::take(std::uint32_t relative, bool last) noexcept {
+  if (last && SCOLL_MUTANT(stream_tail_forgotten, "what a member puts at the end is forgotten")) {
+    count_ = 0;
+    used_ = most_run_head_bytes;
+  }
   wire::writer out(head_alone_);
   put_run_head(out, {relative, first_, count_, last, {}});
   const std::span<const std::byte> head = out.written();

@@ -69,7 +69,8 @@ TEST_CASE("a set of numbers knows its size and its members") {
 TEST_CASE("a script says everything about a plan") {
   std::set<std::size_t> kinds;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-    for (const workload work : {workload::mixed, workload::ship, workload::plain, workload::failures}) {
+    for (const workload work :
+         {workload::mixed, workload::ship, workload::plain, workload::failures, workload::streams}) {
       const plan drawn = draw_plan({seed, 16, fault_profile::swarm, work});
       const plan read = from_text(to_text(drawn));
       REQUIRE(to_text(read) == to_text(drawn));

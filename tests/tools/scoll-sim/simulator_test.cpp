@@ -34,7 +34,8 @@ TEST_CASE("a thousand seeds hold, and everything that they may draw is seen to h
   REQUIRE(number_in(a.text, "gossip") >= 250);
   for (std::size_t m = 0; m < scoll::sim::marks; ++m) {
     const auto seen = static_cast<scoll::sim::mark>(m);
-    if (is_of_clients(seen) || is_of_rails(seen) || is_of_devices(seen) || is_of_failures(seen)) continue;
+    if (is_of_clients(seen) || is_of_rails(seen) || is_of_devices(seen)) continue;
+    if (is_of_failures(seen) || is_of_streams(seen)) continue;
     const std::string what(to_string(seen));
     INFO(what);
     REQUIRE(number_in(a.text, what.c_str()) > 0);
@@ -71,6 +72,10 @@ TEST_CASE("what may happen to rails is seen to happen") {
 
 TEST_CASE("what may become of failures is seen to happen") {
   all_are_seen("failures", "1..100", scoll::sim::is_of_failures);
+}
+
+TEST_CASE("what may become of streams is seen to happen") {
+  all_are_seen("streams", "1..100", scoll::sim::is_of_streams);
 }
 
 TEST_CASE("what may happen to RDMA devices is seen to happen") {

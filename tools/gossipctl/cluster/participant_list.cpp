@@ -51,8 +51,8 @@ part expanded(std::string_view entry, std::size_t begin, std::size_t end, std::s
 }
 
 /// An entry with its parts: `ID=ADDRESS+ADDRESS`, or one address.
-struct parts {
-  parts(std::string_view entry, std::size_t most) {
+struct entry_parts {
+  entry_parts(std::string_view entry, std::size_t most) {
     const std::size_t equals = entry.find('=');
     if (equals != std::string_view::npos) id = expanded(entry, 0, equals, most);
     std::size_t at = id ? equals + 1 : 0;
@@ -130,7 +130,7 @@ class list_reader {
         include(std::string(text.substr(1)), source);
         return;
       }
-      const parts all(text, options_.most);
+      const entry_parts all(text, options_.most);
       for (std::size_t i = 0; i != all.count(); ++i) add(all, i);
     } catch (const range_mistake& w) {
       throw list_mistake{source, line, column + w.column + 1,
@@ -145,7 +145,7 @@ class list_reader {
     read(*content, path);
   }
 
-  void add(const parts& from, std::size_t number) {
+  void add(const entry_parts& from, std::size_t number) {
     if (entries_.size() == options_.most) throw range_mistake{0, too_many_participants(options_.most)};
     participant_entry entry;
     if (from.id) entry.id = read_id(*from.id, number);

@@ -15,6 +15,7 @@ struct broadcast_terms {
   std::map<std::uint64_t, events::hooks> failing;
   std::map<std::uint64_t, events::manner> manners;
   std::map<std::uint64_t, events::policy> policies;
+  std::map<std::uint64_t, events::reading> readings;
   std::map<std::uint64_t, number_set> subsets;  ///< hosts
   std::set<std::uint64_t> lasts;
 };

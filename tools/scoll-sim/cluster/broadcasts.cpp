@@ -8,6 +8,7 @@
 #include "scoll/tree/any_tree.hpp"
 #include "tools/scoll-sim/cluster/cluster.hpp"
 #include "tools/scoll-sim/cluster/services.hpp"
+#include "tools/scoll-sim/cluster/streams.hpp"
 #include "tools/scoll-sim/cluster/times.hpp"
 #include "tools/scoll-sim/cluster/witnessed.hpp"
 
@@ -194,7 +195,8 @@ task<void> cluster::run_broadcast_of(life& root, group_record& g, broadcast_reco
     b.waits = has_earlier_one(b);
     g.ending |= g.creator == &root;
   }
-  auto r = co_await scoll::bcast(where, b.request, b.options);
+  if constexpr (detail::streams<S>) b.stream.emplace().how = stream_of(b.number);
+  auto r = co_await ask_all(where, b);
   if (b.options.last && g.creator == &root && !is_held(root, g)) {
     g.enders.push_back(&root);
     g.asked = world_.now();

@@ -261,7 +261,7 @@ void cluster::start_node(life& l, const node_options& options) {
       l.member->add_peer(other + 1, l.addresses_of(other)).value();
   }
   for (const service_kind kind : {service_kind::bare, service_kind::hooked, service_kind::plain,
-                                  service_kind::brief, service_kind::versioned}) {
+                                  service_kind::brief, service_kind::versioned, service_kind::streaming}) {
     with_service(kind, serves_old_version(l.host), [&]<class S>() {
       S service;
       service.log = this;
@@ -402,7 +402,9 @@ bool cluster::has_earlier_one(const broadcast_record& last) const {
     const broadcast_record& b = broadcasts_.at(number);
     const bool executed =
         std::any_of(b.members.begin(), b.members.end(), [](const member_record& m) { return m.begun != 0; });
-    return b.root == last.root && b.group == last.group && b.counter < last.counter && !b.held && executed;
+    const bool is_read = b.stream.has_value();  // after it has ended
+    return b.root == last.root && b.group == last.group && b.counter < last.counter && !b.held && executed &&
+           !is_read;
   });
 }
 

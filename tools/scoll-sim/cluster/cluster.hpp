@@ -50,15 +50,13 @@ class cluster final : private ledger {
   /// Ends all lasting faults. Hosts that are down stay down. If verdicts were invented in the run, every node
   /// first hears the truth and then old news.
   void heal();
-  /// True if the nodes hear of deaths, invented or from a gossip.
-  bool has_liveness() const noexcept { return has_liveness_; }
+  bool has_liveness() const noexcept { return has_liveness_; }  ///< they hear of deaths, invented or true
   /// True if the nodes know by now which lives are over. With a gossip, who hears nobody judges nobody.
   bool deaths_are_known() const noexcept;
   bool has_gossip() const noexcept { return datagrams_ != nullptr; }
   /// True if nothing has failed but one of several rails at a time.
   bool only_rails_failed() const noexcept;
-  /// The time at which the last stall will be over.
-  nanoseconds stalled_until() const noexcept { return stalled_until_; }
+  nanoseconds stalled_until() const noexcept { return stalled_until_; }  ///< when the last stall will be over
 
   /// Lets the nodes ask about their groups, or keeps them from it.
   void let_nodes_ask(bool asking);
@@ -88,8 +86,7 @@ class cluster final : private ledger {
   const std::vector<fault_record>& faults() const noexcept { return faults_; }
   const std::deque<life>& all_lives() const noexcept { return all_lives_; }
   std::deque<life>& all_lives() noexcept { return all_lives_; }
-  /// Lives that could not be run to their end.
-  std::uint32_t undead() const noexcept { return undead_; }
+  std::uint32_t undead() const noexcept { return undead_; }  ///< lives that could not be run to their end
   std::uint64_t bytes_carried() const noexcept;
   const testing::sim_network& network_of_bulk() const noexcept {
     return bulk_network_ != nullptr ? *bulk_network_ : network_;
@@ -132,6 +129,8 @@ class cluster final : private ledger {
   void hook_ran(bool plain) noexcept override;
   freights& loads() noexcept override { return freights_; }
   nanoseconds work_of(std::uint64_t broadcast, std::uint32_t rank, nanoseconds usual) const override;
+  events::reading stream_of(std::uint64_t broadcast) const override;
+  void has_put(std::uint64_t broadcast, bool waited) override;
   naming asked_for_members(std::uint64_t life_number, std::uint64_t group) override;
   void named_members(std::uint64_t life_number, std::uint64_t group) noexcept override;
 
@@ -162,6 +161,7 @@ class cluster final : private ledger {
   void on(const events::last& e) { terms_.lasts.insert(e.broadcast); }
   void on(const events::subset& e) { terms_.subsets[e.broadcast] = e.hosts; }
   void on(const events::policy& e) { terms_.policies[e.broadcast] = e; }
+  void on(const events::reading& e) { terms_.readings[e.broadcast] = e; }
   void on(const events::cancel& e);
   void on(const events::destroy& e);
   void on(const events::revoke& e);

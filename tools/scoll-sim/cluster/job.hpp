@@ -9,6 +9,7 @@
 #include "scoll/node.hpp"
 #include "tools/scoll-sim/cluster/freights.hpp"
 #include "tools/scoll-sim/plan/number_set.hpp"
+#include "tools/scoll-sim/plan/policy_events.hpp"
 #include "transport/wire/wire.hpp"
 
 namespace scoll::sim {
@@ -32,6 +33,10 @@ class ledger {
   };
   /// The time that the work of a member takes, which is `usual` unless the plan says otherwise.
   virtual nanoseconds work_of(std::uint64_t broadcast, std::uint32_t rank, nanoseconds usual) const = 0;
+  /// The items that members of a broadcast stream, as the plan says.
+  virtual events::reading stream_of(std::uint64_t broadcast) const = 0;
+  /// An item that a member has put has been taken.
+  virtual void has_put(std::uint64_t broadcast, bool waited) = 0;
   /// The bulk data of broadcasts, and the members' places.
   virtual freights& loads() noexcept = 0;
   virtual naming asked_for_members(std::uint64_t life, std::uint64_t group) = 0;

@@ -12,6 +12,7 @@
 #include "scoll/coro/stop.hpp"
 #include "scoll/tree/any_tree.hpp"
 #include "tools/scoll-sim/cluster/job.hpp"
+#include "tools/scoll-sim/cluster/stream_record.hpp"
 #include "tools/scoll-sim/plan/events.hpp"
 
 namespace scoll::sim {
@@ -137,13 +138,16 @@ struct broadcast_record {
   bool rest_done = false;
   nanoseconds rest_ended{0};
   outcome rest;
-  bool value_changed = false;  ///< the value that was given out, by the end of the rest
+  bool value_changed = false;           ///< the value that was given out, by the end of the rest
+  std::optional<stream_record> stream;  ///< if its members stream their replies
   // With a trace:
   collective_trace trace;           ///< at the end
   std::int64_t most_drift_ppm = 0;  ///< of the clocks of all hosts
 
   /// True if it ended because a member failed.
   bool failed_fast() const noexcept { return options.on_failure == fail_fast && !outcome_status; }
+  /// True if its root ended it.
+  bool was_stopped() const noexcept { return cancelled || (stream && stream->over); }
   bool has_condition() const noexcept { return !options.until.is_everyone(); }
   /// The account at the end, and the time of that.
   const outcome& last_account() const noexcept { return rest_done ? rest : account; }

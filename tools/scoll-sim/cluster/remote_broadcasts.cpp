@@ -4,6 +4,15 @@
 
 // The broadcasts that members of groups make for clients.
 namespace scoll::sim {
+namespace {
+
+/// Streams are for members alone.
+task<void> leave(broadcast_record& b) {
+  b.ended_by_crash = true;
+  co_return;
+}
+
+}  // namespace
 
 void cluster::on(const events::remote_bcast& e) {
   const auto group = groups_.find(e.group);
@@ -21,7 +30,13 @@ void cluster::on(const events::remote_bcast& e) {
   b.request = request_of({.number = e.number, .bytes = e.bytes, .work = e.work});
   if (e.deadline.count() != 0) b.options.deadline = e.deadline;
   client->home.enter([&] {
-    const auto run = [&]<class S>() { return run_remotely<S>(*client, g, b); };
+    const auto run = [&]<class S>() {
+      if constexpr (detail::streams<S>) {
+        return leave(b);
+      } else {
+        return run_remotely<S>(*client, g, b);
+      }
+    };
     client->work.spawn(with_service(g.service, serves_old_version(root->host), run));
   });
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tools/scoll-sim/cluster/job.hpp"
+#include "tools/scoll-sim/cluster/streaming_service.hpp"
 #include "tools/scoll-sim/plan/events.hpp"
 
 namespace scoll::sim {
@@ -137,6 +138,9 @@ decltype(auto) with_service(service_kind kind, bool is_old, Use&& use) {
     case service_kind::versioned:
       return is_old ? use.template operator()<versioned_service<1>>()
                     : use.template operator()<versioned_service<2>>();
+    case service_kind::streaming:
+      return is_old ? use.template operator()<streaming_service<1>>()
+                    : use.template operator()<streaming_service<2>>();
   }
   return use.template operator()<bare_service>();
 }
@@ -144,6 +148,10 @@ decltype(auto) with_service(service_kind kind, bool is_old, Use&& use) {
 /// True if the members prepare, and so may extend the processing bound.
 constexpr bool prepares(service_kind kind) {
   return kind == service_kind::hooked || kind == service_kind::plain;
+}
+/// True if some hosts serve another version than others.
+constexpr bool has_versions(service_kind kind) {
+  return kind == service_kind::versioned || kind == service_kind::streaming;
 }
 /// True if `execute` takes the time that its request says.
 constexpr bool takes_time(service_kind kind) {

@@ -104,6 +104,7 @@ void cluster::send_as(life& sender, const broadcast_record& b, std::uint32_t to,
   with_service(b.group->service, serves_old_version(b.group->members[to]), [&]<class S>() {
     head.service = static_cast<std::uint32_t>(S::id);
     head.service_version = detail::version_of<S>;
+    head.flags = detail::streams<S> ? detail::collective_head::streams : 0;
   });
   head.root_rank = b.root_rank;
   head.group = *b.group->id;

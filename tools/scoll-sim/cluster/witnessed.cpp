@@ -94,6 +94,7 @@ void note_relay(const broadcast_record& b, const any_tree& tree, std::uint32_t p
   auto cursor = tree.cursor(n, to_relative(place, b.root_place, n));
   for (auto child = cursor.next(); child; child = cursor.next())
     values += merged(b, b.addressed[to_rank(*child, b.root_place, n)]);
+  seen.saw(mark::stream_passed_relay, b.stream && values != 0);
   seen.saw(mark::other_version, values != 0);
   seen.saw(mark::several_values, values > 1);
 }
@@ -108,6 +109,21 @@ void note_freight(const broadcast_record& b, const freights::freight* load, cove
                                           has_cause(b, errc::deadline_exceeded, phase::bulk));
   const auto lost = [](const cause& why) { return why.where == phase::bulk && why.what != errc::io_error; };
   seen.saw(mark::freight_beside_fault, load->arrived && std::ranges::any_of(b.account.causes(), lost));
+}
+
+void note_stream(const broadcast_record& b, coverage& seen) {
+  if (!b.stream) return;
+  const stream_record& s = *b.stream;
+  seen.saw(mark::stream_left, s.left);
+  seen.saw(mark::stream_held_back, s.waited);
+  if (s.left) return;
+  const bool several = reached_others(b) && s.taken > 1;
+  seen.saw(s.how.collects ? mark::stream_collected : mark::streamed, several && b.outcome_status.has_value());
+  seen.saw(mark::stream_over_limit, s.over);
+  seen.saw(mark::stream_revoked,
+           !b.outcome_status && b.outcome_status.error() == errc::revoked && s.taken != 0);
+  for (const auto& [rank, count] : s.came)
+    seen.saw(mark::stream_cut, !s.how.collects && b.account.state(rank) == member_state::unknown);
 }
 
 void note_hooks(const broadcast_record& b, coverage& seen) {
@@ -161,6 +177,7 @@ void note_witnessed(const broadcast_record& b, const freights::freight* load, co
   note_audience(b, seen);
   note_hooks(b, seen);
   note_freight(b, load, seen);
+  note_stream(b, seen);
 }
 
 }  // namespace scoll::sim

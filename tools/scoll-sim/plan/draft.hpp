@@ -63,7 +63,7 @@ class draft {
   std::uint32_t hosts() const noexcept { return options_.hosts; }
   bool mixed() const noexcept {
     return options_.work == workload::mixed || options_.work == workload::bulk ||
-           options_.work == workload::failures;
+           options_.work == workload::failures || options_.work == workload::streams;
   }
   bool swarm() const noexcept { return options_.faults == fault_profile::swarm && !quiet; }
   const features& has() const noexcept { return has_; }
@@ -103,6 +103,7 @@ void draw_groups(draft& d);
 void draw_broadcasts(draft& d);
 void draw_manners(draft& d);
 void draw_policies(draft& d);
+void draw_readings(draft& d);
 void draw_freights(draft& d);
 void draw_last_broadcasts(draft& d);
 void draw_strays(draft& d);

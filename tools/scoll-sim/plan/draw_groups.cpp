@@ -61,6 +61,7 @@ service_kind draw_service(draft& d, draws& random) {
   const service_kind any = random.one_of(all);
   constexpr service_kind with_places[]{service_kind::hooked, service_kind::plain, service_kind::versioned};
   if (d.options().work == workload::bulk) return random.one_of(with_places);
+  if (d.options().work == workload::streams && random.chance(3, 4)) return service_kind::streaming;
   return d.has().all_services ? any : one;
 }
 

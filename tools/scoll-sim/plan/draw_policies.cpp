@@ -1,6 +1,6 @@
 #include "tools/scoll-sim/plan/draft.hpp"
 
-// What broadcasts do when members fail: the workload `failures`.
+// What broadcasts do when members fail: the workload `failures`. How their items are read: the workload `streams`.
 namespace scoll::sim {
 
 /// In half of the broadcasts some members are done at once, and some of them fail, while the others work for
@@ -24,6 +24,25 @@ void draw_policies(draft& d) {
     chosen.traced = d.stream("trace", b.number).chance(1, 2);
     if (random.chance(1, 2)) d.add(nanoseconds(0), events::hooks{b.number, {}, failing, {}, {}});
     d.add(nanoseconds(0), chosen);
+  }
+}
+
+/// Half of the broadcasts with streams have small items, and in a quarter each item fills a part. Most are read as
+/// fast as possible, some slowly, some not to the end; a quarter is collected.
+void draw_readings(draft& d) {
+  if (d.options().work != workload::streams) return;
+  for (const drawn_broadcast& b : d.broadcasts) {
+    draws random = d.stream("reading", b.number);
+    const auto few = static_cast<std::uint32_t>(random.magnitude(1, 40));
+    constexpr std::uint32_t sizes[]{16, 200, 4'000, 30'000};
+    events::reading r{b.number, few, random.one_of(sizes), as_us(0), random.chance(1, 4), 0, 0};
+    const std::uint64_t pause = random.magnitude(20, 20'000);
+    const auto limit = static_cast<std::uint32_t>(random.magnitude(1'000, 400'000));
+    const auto leaves = static_cast<std::uint32_t>(random.magnitude(1, 60));
+    if (random.chance(1, 3)) r.pause = as_us(pause);
+    if (random.chance(1, 3)) r.limit = limit;
+    if (random.chance(1, 8)) r.leaves_after = leaves;
+    d.add(nanoseconds(0), r);
   }
 }
 

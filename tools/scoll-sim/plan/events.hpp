@@ -27,7 +27,7 @@ using happening =
                  events::settle, events::mapped, events::agree, events::shrink, events::revoke,
                  events::within, events::freight, events::remote_memory, events::lose_all, events::clients,
                  events::rails, events::rail_down, events::remote_bcast, events::guards, events::rekey,
-                 events::forge, events::outsider, events::zones, events::policy>;
+                 events::forge, events::outsider, events::zones, events::policy, events::reading>;
 
 /// An event and its time in the world.
 struct plan_event {

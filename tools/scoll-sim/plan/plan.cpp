@@ -12,9 +12,9 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::array all_profiles{fault_profile::none, fault_profile::light, fault_profile::swarm};
-constexpr std::array all_workloads{workload::mixed, workload::plain,  workload::ship,    workload::gossip,
-                                   workload::agree, workload::revoke, workload::bulk,    workload::groups,
-                                   workload::rails, workload::verbs,  workload::failures};
+constexpr std::array all_workloads{workload::mixed, workload::plain,  workload::ship,     workload::gossip,
+                                   workload::agree, workload::revoke, workload::bulk,     workload::groups,
+                                   workload::rails, workload::verbs,  workload::failures, workload::streams};
 
 }  // namespace
 
@@ -88,6 +88,7 @@ void draft::draw_features() {
   has_.zones = places.chance(1, 5);
   draws loading = stream("freights");
   has_.freights = loading.chance(1, 3) || options_.work == workload::bulk;
+  has_.freights &= options_.work != workload::streams;
   draws revoking = stream("revoking");
   has_.revokes = revoking.chance(1, 2);
 }
@@ -144,6 +145,7 @@ std::string_view to_string(workload work) {
     case workload::rails: return "rails";
     case workload::verbs: return "verbs";
     case workload::failures: return "failures";
+    case workload::streams: return "streams";
   }
   return "?";
 }
@@ -158,6 +160,7 @@ plan draw_plan(const plan_options& options) {
   draw_broadcasts(d);
   draw_manners(d);
   draw_policies(d);
+  draw_readings(d);
   draw_freights(d);
   draw_last_broadcasts(d);
   draw_strays(d);

@@ -26,6 +26,7 @@ enum class workload : std::uint8_t {
   rails,     ///< endpoints with several rails that fail, instead of nodes
   verbs,     ///< likewise, and some rails are made by RDMA devices, which fail
   failures,  ///< like `mixed`, and broadcasts choose what the failure of a member does
+  streams,   ///< like `mixed`, and the members of most groups stream their replies
 };
 
 /// True if every seed of the workload is the same.

@@ -22,4 +22,17 @@ struct policy {
   bool traced = false;
 };
 
+/// How the root of a broadcast takes the items that its members stream, before it begins.
+struct reading {
+  static constexpr std::string_view name = "reading";
+  static constexpr bool fault = false;
+  std::uint64_t broadcast = 0;
+  std::uint32_t items = 0;             ///< that a member puts, at most
+  std::uint32_t bytes = 0;             ///< that an item has, at most
+  std::chrono::microseconds pause{0};  ///< after each item
+  bool collects = false;               ///< by one await, instead of one by one
+  std::uint32_t limit = 0;             ///< bytes that are collected, at most; 0: the usual limit
+  std::uint32_t leaves_after = 0;      ///< so many items, whatever else may come; 0: it does not
+};
+
 }  // namespace scoll::sim::events

@@ -35,7 +35,7 @@ constexpr std::uint64_t greatest() {
   if constexpr (std::is_same_v<T, bool>) {
     return 1;
   } else if constexpr (std::is_same_v<T, service_kind>) {
-    return static_cast<std::uint64_t>(service_kind::versioned);
+    return static_cast<std::uint64_t>(service_kind::streaming);
   } else if constexpr (std::is_same_v<T, stray_kind>) {
     return static_cast<std::uint64_t>(stray_kind::orderer);
   } else if constexpr (std::is_same_v<T, outsider_manner>) {

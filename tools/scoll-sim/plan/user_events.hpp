@@ -25,6 +25,7 @@ enum class service_kind : std::uint8_t {
   plain,      ///< every hook, all of them plain functions
   brief,      ///< a plain `execute` that is short
   versioned,  ///< some hosts serve version 1, the others version 2
+  streaming,  ///< likewise, and members stream their replies
 };
 
 /// What a broadcast does about members that are known to be dead.

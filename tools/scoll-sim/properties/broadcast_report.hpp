@@ -35,6 +35,8 @@ inline bool is_revoked(const broadcast_record& b) {
 
 /// The limits of time that a broadcast keeps, and what is done when its time is over.
 void check_broadcast_times(const broadcast_record& b, const cluster& c, violations& found);
+/// The items that its members stream.
+void check_stream(const broadcast_record& b, const cluster& c, violations& found);
 /// What it chose to do about members that fail.
 void check_policies(const broadcast_record& b, const cluster& c, violations& found);
 /// What its trace says.

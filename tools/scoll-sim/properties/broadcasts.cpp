@@ -158,7 +158,7 @@ void unknown_has_a_reason(const broadcast_record& b, const cluster& c, violation
     const error& why = b.account.why(rank).what;
     const bool by_end = why == errc::cancelled || why == errc::unknown_group;
     if (why == errc::deadline_exceeded ||
-        (by_end && (b.cancelled || b.failed_fast() || b.group->is_ending())))
+        (by_end && (b.was_stopped() || b.failed_fast() || b.group->is_ending())))
       continue;
     if (is_revoked(b) && (why == errc::revoked || why == errc::cancelled)) continue;
     if (stands_for_several(b.account.why(rank))) continue;
@@ -177,7 +177,7 @@ void unknown_has_a_reason(const broadcast_record& b, const cluster& c, violation
 
 /// Without faults, with time left and within the limits, no member is lost or left out.
 void nothing_fails_by_itself(const broadcast_record& b, const cluster& c, violations& found) {
-  if (!c.faults().empty() || b.cancelled || b.group->is_ending() || b.held || is_revoked(b)) return;
+  if (!c.faults().empty() || b.was_stopped() || b.group->is_ending() || b.held || is_revoked(b)) return;
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     const member_state s = b.account.state(rank);
     const cause& why = b.account.why(rank);
@@ -189,8 +189,7 @@ void nothing_fails_by_itself(const broadcast_record& b, const cluster& c, violat
       continue;
     const bool unprepared =
         !b.group->known_to_all() && (why.what == errc::unknown_group || why.what == errc::membership_changed);
-    const bool other_version =
-        b.group->service == service_kind::versioned && why.what == errc::version_mismatch;
+    const bool other_version = has_versions(b.group->service) && why.what == errc::version_mismatch;
     const freights::freight* const load = c.carried().find(b.number);
     const bool spoiled =
         load != nullptr && why.where == phase::bulk && load->about.spoiling.contains(why.reporter);
@@ -205,7 +204,7 @@ void nothing_fails_by_itself(const broadcast_record& b, const cluster& c, violat
 
 /// A member that serves another version does not execute, and says so.
 void other_versions_do_not_execute(const broadcast_record& b, const cluster& c, violations& found) {
-  if (b.group->service != service_kind::versioned) return;
+  if (!has_versions(b.group->service)) return;
   const bool old = c.serves_old_version(b.root->host);
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     const bool other = c.serves_old_version(b.group->members[rank]) != old;
@@ -317,6 +316,7 @@ void check_result(const broadcast_record& b, const cluster& c, violations& found
   check_broadcast_times(b, c, found);
   check_policies(b, c, found);
   check_trace(b, found);
+  check_stream(b, c, found);
   executed_did(b, found);
   not_reached_did_not(b, found);
   a_reboot_ends_nothing_unsent(b, found);
@@ -371,6 +371,7 @@ void check_broadcasts(const cluster& c, violations& found) {
     at_most_once(b, found);
     const bool asker_is_gone = b.client != nullptr && b.client->crashed;
     if (number >= cluster::first_roll_call || b.ended_by_crash || b.root->crashed || asker_is_gone) continue;
+    if (b.stream && b.stream->left) continue;  // nobody has heard of its end
     if (b.done && b.is_unanswered()) {
       no_answer_is_true(b, c, found);
     } else if (b.done) {

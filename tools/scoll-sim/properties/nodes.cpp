@@ -150,11 +150,12 @@ void within_bounds(std::uint32_t host, detail::engine& engine, violations& found
   if (engine.operations() > engine.options().max_operations + detail::extra_group_operations)
     report(found, "within bounds", host, fmt::format("{} operations", engine.operations()));
   // Payload buffers: for each operation the request as it came, as rewritten and with a creation in front; for
-  // each request that waits for its group, and for each message, one payload; and for each child the answer
-  // that waits for `on_reply`.
+  // each request that waits for its group, and for each message, one payload; for each child the answer that
+  // waits for `on_reply`; and the parts of replies for which memory is set aside.
   const std::size_t answers = engine.operations() * max_children;
-  const std::size_t payloads =
-      3 * engine.operations() + engine.admissions_waiting() + engine.wire().messages_in_use() + answers;
+  const std::size_t payloads = 3 * engine.operations() + engine.admissions_waiting() +
+                               engine.wire().messages_in_use() + answers +
+                               engine.memory_for_parts().used() / transport::max_payload_bytes;
   if (engine.wire().payloads_in_use() > payloads)
     report(found, "within bounds", host, fmt::format("{} payload buffers", engine.wire().payloads_in_use()));
   const auto& options = engine.wire().options();

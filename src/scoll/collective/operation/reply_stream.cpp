@@ -94,6 +94,8 @@ void reply_stream::hear(operation_child& c, const collective_reply_head& head,
   part.payload = op_.engine_->wire().keep(std::move(part.payload));
   part.child = op_.children_.index_of(c);
   queue_.push_back(std::move(part));
+  if (SCOLL_MUTANT(part_allowed_at_once, "a child may send on before what it has sent was passed on"))
+    c.allow_part();
   op_.progress_.set();
 }
 
@@ -129,6 +131,8 @@ status reply_stream::take_over(operation_child& c, std::span<const std::byte> by
   for (const std::uint32_t member : into.ended) {
     take_out(unsettled, member);
     items_of_.erase(member);
+    holder_set* const holders = op_.subject_.group->holders.get();
+    if (holders != nullptr) holders->insert(op_.subject_.rank_at(member));
   }
   return {};
 }
@@ -261,7 +265,9 @@ void reply_stream::close() {
       op_.outcome_.add({member, member + 1}, member_state::executed, why);
   }
   queue_.clear();
-  if (reader_ != nullptr) std::exchange(reader_, nullptr)->detach();
+  if (reader_ == nullptr) return;
+  reader_->detach();
+  std::exchange(reader_, nullptr)->hold(op_.memory_for_parts(), std::exchange(op_.reserved_, 0));
 }
 
 }  // namespace scoll::detail
