@@ -59,6 +59,8 @@ struct collective_head {
   static constexpr std::uint16_t creation_rides = 8;
   /// The creation names the members by a descriptor of memory at the sender.
   static constexpr std::uint16_t creation_is_descriptor = 16;
+  /// Members keep what they have done, for further rounds with a higher attempt.
+  static constexpr std::uint16_t retain = 32;
   /// Members that are settled otherwise than merged are told at once, in a part of the reply.
   static constexpr std::uint16_t tell_losses = 64;
   /// Members are told of as soon as they are settled, in parts of the reply, and their values with them.
@@ -71,13 +73,21 @@ struct collective_head {
   static constexpr std::uint16_t caller_follows = 4096;
   /// The flags that this version knows; a request with any other one is malformed.
   static constexpr std::uint16_t known_flags = living | same_view | last | creation_rides |
-                                               creation_is_descriptor | tell_losses | tell_all |
+                                               creation_is_descriptor | retain | tell_losses | tell_all |
                                                bulk_follows | declines_bulk | caller_follows;
 
   /// The size of what lies in front of the request in the payload.
   std::size_t bytes_before_request() const noexcept { return std::size_t{creation_bytes} + subset_bytes; }
   /// True if members may answer in parts.
   bool answers_in_parts() const noexcept { return (flags & (tell_losses | tell_all)) != 0; }
+  /// True if members keep what they have done.
+  bool keeps_parts() const noexcept { return (flags & retain) != 0; }
+  /// True unless it is a further round of what is not kept, or is kept in a way that there is none.
+  bool repairs_rightly() const noexcept {
+    constexpr std::uint16_t not_beside = tell_all | last | creation_rides | bulk_follows;
+    if (!keeps_parts()) return operation.attempt == 0;
+    return (flags & tell_losses) != 0 && (flags & not_beside) == 0;
+  }
   bool is_broadcast() const noexcept {
     return static_cast<collective_kind>(kind) == collective_kind::broadcast;
   }

@@ -17,13 +17,13 @@
 #include "scoll/collective/operation/condition.hpp"
 #include "scoll/collective/operation/end_cause.hpp"
 #include "scoll/collective/operation/hooks.hpp"
+#include "scoll/collective/operation/kept_part.hpp"
 #include "scoll/collective/operation/parts.hpp"
+#include "scoll/collective/operation/repair.hpp"
 #include "scoll/collective/operation/reply_parts.hpp"
 #include "scoll/collective/operation/subject.hpp"
 #include "scoll/collective/operation/times.hpp"
 #include "scoll/collective/operation/values.hpp"
-#include "scoll/collective/options.hpp"
-#include "scoll/collective/outcome_builder.hpp"
 #include "scoll/collective/parent_request.hpp"
 #include "scoll/coro/event.hpp"
 #include "scoll/coro/executor.hpp"
@@ -32,7 +32,6 @@
 #include "scoll/coro/member_node.hpp"
 #include "scoll/coro/member_timer.hpp"
 #include "scoll/coro/stop.hpp"
-#include "scoll/coro/task.hpp"
 #include "scoll/detail/service_table.hpp"
 #include "transport/session/exchange.hpp"
 
@@ -42,9 +41,8 @@ class admission_request;
 class operation_bulk;
 struct bulk_head;
 
-/// One broadcast on one node. The same code runs on the root and on members. Operations are pooled, with all
-/// memory that they grow to. A member's operation is also its parent's request that is being served.
-///
+/// One broadcast on one node: the same code on the root and on members. Operations are pooled, with all memory
+/// that they grow to. A member's operation is also its parent's request that is being served.
 /// ```text
 ///   begin/accept ─► prepare ─► forward to children ─► execute ┐
 ///                      │            │                         ├─► merge as they arrive ─► finish ─► answer
@@ -54,15 +52,13 @@ struct bulk_head;
 /// ```
 ///
 /// The answer leaves when its time is over even if hooks still run. The operation then stays, and is counted,
-/// until they have returned.
-///
-/// Each source holds one step, and says which.
+/// until they have returned. Each source holds one step, and says which.
 class operation final : public list_hook<>, public rooted_operation, public parent_request {
  public:
   operation();
   ~operation();
 
-  // Called on the root.
+  // On the root.
   void start(std::coroutine_handle<> waiter, stop_token stop);
   /// Says before the start for whom this node broadcasts, if it is not for itself.
   void ask_for(node_id caller, std::string_view name) noexcept;
@@ -75,8 +71,7 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   stop_token early_end() noexcept { return stop_->token(); }
   /// The reason of an early end. Empty if there is none, and for an end by a deadline or by the caller.
   const error& early_reason() const noexcept { return ending_.reason; }
-  /// Ends an operation that is never started.
-  void abandon() noexcept { stage_ = stage::ended; }
+  void abandon() noexcept { stage_ = stage::ended; }  // if it is never started
   outcome take_outcome() const;
   const std::optional<bulk_report>& bulk() const noexcept { return root_.bulk; }
 
@@ -86,15 +81,14 @@ class operation final : public list_hook<>, public rooted_operation, public pare
               const any_tree& tree, std::uint32_t relative, bool relay);
   void on_parent_cancelled(const transport::cancel_reason& said) noexcept override;
 
-  /// Ends the operation early: no further step begins, and hooks are asked to end. The first cause and its
-  /// reason stand, and states that are written from then on carry that reason. A deadline, a revoke and the
-  /// death of the root end it at once. Otherwise the children are asked to report within a bounded time how
-  /// far they came.
+  /// Ends the operation early: no further step begins, and hooks are asked to end. The first cause stands, and
+  /// states that are written from then on carry its reason. A deadline, a revoke and the death of the root end
+  /// it at once. Otherwise the children are asked to report within a bounded time how far they came.
   void end_by(end_cause cause, const error& reason = {}) noexcept;
   /// Makes the answer leave by `at` at the latest.
   void expire_by(time_point at) noexcept;
-  /// The service is being closed. A root's broadcast ends by `at`. On a member the hooks are asked to end, and
-  /// no further one of its own part begins; the children's answers are still awaited.
+  /// The service is being closed. A root's broadcast ends by `at`. A member's hooks are asked to end, and no
+  /// further one of its own part begins; the children's answers are still awaited.
   void close_by(time_point at) noexcept;
   /// Awaits `execute` no more if `close_by` has asked it to end.
   void give_up_closed_part() noexcept;
@@ -103,10 +97,8 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   /// Makes the frames of two operations that run at once, and leaves them to the pool.
   void pool_two_frames() { const task<void> one = run(), other = run(); }
 
-  /// True if the operation ends with a revoke of its group.
   bool is_revoked() const noexcept { return ending_.cause == end_cause::revoked; }
   bool answered() const noexcept { return stage_ >= stage::answered; }
-  /// Names of the hooks that have not returned.
   std::vector<const char*> running_hooks() const { return hooks_.running(); }
   const service_table& table() const noexcept { return *subject_.table; }
   /// The group of the broadcast that a hook serves.
@@ -124,6 +116,8 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   friend struct operation_child;
   friend class reply_parts;
   friend class broadcast_condition;
+  friend class broadcast_repair;
+  friend class kept_part;
   using child = operation_child;
 
   enum class stage : std::uint8_t { idle, running, answered, ended };
@@ -188,6 +182,9 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   void heard(child& c, transport::reply_event& event) noexcept;
   task<void> collect();
   bool all_settled() const noexcept { return children_.unsettled == 0 && own_.settled; }
+  bool collected() const noexcept {
+    return all_settled() && (root_.repair == nullptr || root_.repair->is_over());
+  }
   task<void> abort_subtree();
   void settle_own();
   void keep_piece(reply_piece& at, const collective_reply_head& head, transport::reply_event& event) noexcept;
@@ -208,8 +205,11 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   // Answers in parts, and results that are given out before the end.
   bool result_given() const noexcept { return root_.condition != nullptr && root_.condition->given(); }
   bool finishes_here() const noexcept;
-  bool fails_fast() const noexcept { return (subject_.head.flags & collective_head::tell_losses) != 0; }
+  bool tells_losses() const noexcept { return (subject_.head.flags & collective_head::tell_losses) != 0; }
+  bool fails_fast() const noexcept { return tells_losses() && !subject_.head.keeps_parts(); }
   reply_parts parts() noexcept { return reply_parts(*this); }
+  kept_part kept() noexcept { return kept_part(*this); }
+  bool only_forwards() const noexcept { return subject_.is_relay() || own_.elsewhere; }
   reply_memory& memory_for_parts() const noexcept { return engine_->reply_memory_; }
   collective_statistics& statistics() const noexcept { return engine_->statistics_; }
   std::span<std::byte> scratch() const { return engine_->pools_->scratch(); }
