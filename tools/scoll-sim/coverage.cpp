@@ -156,6 +156,8 @@ std::string_view to_string(mark m) noexcept {
     case quorum_failed: return "quorum failed";
     case late_executed: return "late executed";
     case stragglers_stopped: return "stragglers stopped";
+    case repair_round: return "repair round";
+    case round_repeated: return "round repeated";
     case bulk_striped: return "bulk striped";
     case memory_moved: return "memory moved";
     case landing_cut: return "landing cut";

@@ -165,8 +165,10 @@ enum class mark : std::uint8_t {
   quorum_failed,           ///< a quorum could not be reached any more
   late_executed,           ///< a member executed that was pending when a quorum was merged
   stragglers_stopped,      ///< pending members were told to stop
+  repair_round,            ///< members were asked in a further round of a broadcast
+  round_repeated,          ///< a member that had the request was asked again
 };
-inline constexpr std::size_t marks = static_cast<std::size_t>(mark::stragglers_stopped) + 1;
+inline constexpr std::size_t marks = static_cast<std::size_t>(mark::round_repeated) + 1;
 /// True for what happens only where some hosts are clients: in the workload `ship`.
 constexpr bool is_of_clients(mark m) noexcept {
   return m >= mark::client_served && m <= mark::client_broadcast;
@@ -178,7 +180,7 @@ constexpr bool is_of_rails(mark m) noexcept {
 
 /// True for what happens only in the workload `failures`.
 constexpr bool is_of_failures(mark m) noexcept {
-  return m >= mark::failed_fast && m <= mark::stragglers_stopped;
+  return m >= mark::failed_fast && m <= mark::round_repeated;
 }
 
 /// True for what happens only in the workload `verbs`.
