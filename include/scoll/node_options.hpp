@@ -68,6 +68,10 @@ struct node_options {
   /// members below it 4 KiB in a broadcast that is to fail fast, and a whole reply in one that ends with a
   /// quorum. Further such broadcasts are `busy`.
   std::size_t reply_memory = std::size_t{8} << 20;
+  /// The memory, in bytes, for what this node has done in broadcasts that are repaired, for further rounds of
+  /// them: the `reply_capacity` of the service and 128 bytes each, at most 1,024 of them. Requests beyond it
+  /// are refused as `busy`.
+  std::size_t repair_memory = std::size_t{4} << 20;
   /// A safe round-trip time between any two nodes, for the time bounds of levels (R in
   /// docs/writing-a-service.md).
   nanoseconds rtt_estimate = std::chrono::milliseconds(20);

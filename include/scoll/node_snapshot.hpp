@@ -22,10 +22,11 @@ struct collective_statistics {
   std::uint64_t executed = 0;        ///< calls of `execute`
   std::uint64_t refused = 0;         ///< requests refused on arrival
   std::uint64_t late_creations = 0;  ///< those of them that would create a group that has ended
-  std::uint64_t asked_again = 0;  ///< requests sent once more, to members that did not hold a delayed group
-  std::uint64_t revoked = 0;      ///< groups that were revoked, by this node or others
-  std::uint64_t clean = 0;        ///< operations whose whole subtree executed and was merged
-  std::uint64_t reply_parts = 0;  ///< parts of replies that were sent ahead of the last one
+  std::uint64_t asked_again = 0;    ///< requests sent once more, to members that did not hold a delayed group
+  std::uint64_t revoked = 0;        ///< groups that were revoked, by this node or others
+  std::uint64_t clean = 0;          ///< operations whose whole subtree executed and was merged
+  std::uint64_t reply_parts = 0;    ///< parts of replies that were sent ahead of the last one
+  std::uint64_t repair_rounds = 0;  ///< further rounds of broadcasts, with this node as root
 };
 
 /// Counters of a node's shipped calls. They only grow.

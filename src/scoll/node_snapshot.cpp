@@ -117,6 +117,8 @@ std::vector<resource_snapshot> node::resources() const {
        bounds.max_pending_admissions},
       {"reply_memory_bytes", "bytes set aside for parts of replies", engine_->memory_for_parts().used(),
        engine_->memory_for_parts().limit()},
+      {"repair_memory_bytes", "bytes of replies that are kept for further rounds", engine_->records().used(),
+       engine_->records().limit()},
       {"groups", "groups that this node holds", engine_->groups(), 0},
       {"ending_groups", "destroyed groups of which some members have not been told", engine_->groups_ending(),
        detail::max_ending_groups},

@@ -20,6 +20,7 @@
 #include "scoll/collective/item_run.hpp"
 #include "scoll/collective/membership.hpp"
 #include "scoll/collective/notice_head.hpp"
+#include "scoll/collective/operation/fold.hpp"
 #include "scoll/collective/outcome_builder.hpp"
 #include "scoll/collective/revocation.hpp"
 #include "scoll/collective/trace/record.hpp"
@@ -66,6 +67,17 @@ inline void account_input(std::span<const std::byte> bytes) {
     end = run.members.last;
   }
   require(members == 8 + 28 + 1);
+  // A later round says the same of the same members, so that none is lost and none is merged anew.
+  scoll::detail::outcome_builder folded = account;
+  scoll::detail::fold_into(folded, account);
+  const auto merged = [](std::span<const scoll::member_report> runs) {
+    std::uint32_t sum = 0;
+    for (const scoll::member_report& run : runs)
+      sum += run.state == scoll::member_state::merged ? run.members.size() : 0;
+    return sum;
+  };
+  require(merged(folded.runs()) == merged(account.runs()));
+  require(folded.runs().back().members.last == end);
   std::vector<std::byte> again(8192);
   scoll::wire::writer out(again);
   account.encode(out);
@@ -85,6 +97,7 @@ inline void creation_input(std::span<const std::byte> bytes) {
 inline void head_input(std::span<const std::byte> bytes) {
   const auto head = scoll::wire::decode_from<scoll::detail::collective_head>(bytes);
   if (!head) return;
+  static_cast<void>(head->repairs_rightly());
   static_cast<void>(scoll::check_tree({head->tree_kind, head->tree_params}, head->root_rank % 4096 + 1));
   static_cast<void>(scoll::wire::decode_from<scoll::detail::collective_reply_head>(bytes.first(16)));
 }

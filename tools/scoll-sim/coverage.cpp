@@ -159,6 +159,8 @@ std::string_view to_string(mark m) noexcept {
     case traced: return "traced";
     case trace_silent: return "trace silent";
     case trace_shortened: return "trace shortened";
+    case repair_round: return "repair round";
+    case round_repeated: return "round repeated";
     case streamed: return "streamed";
     case stream_held_back: return "stream held back";
     case stream_cut: return "stream cut";

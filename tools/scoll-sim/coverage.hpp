@@ -168,6 +168,8 @@ enum class mark : std::uint8_t {
   traced,                  ///< a trace shows a member below another one than the root
   trace_silent,            ///< a trace shows a member that did not answer
   trace_shortened,         ///< a clock was so much faster that work did not fit its exchange
+  repair_round,            ///< members were asked in a further round of a broadcast
+  round_repeated,          ///< a member that had the request was asked again
   streamed,                ///< the items of several members were read to their end
   stream_held_back,        ///< a member had to wait before it could put an item
   stream_cut,              ///< a member that was lost had some items before
@@ -189,7 +191,7 @@ constexpr bool is_of_rails(mark m) noexcept {
 
 /// True for what happens only in the workload `failures`.
 constexpr bool is_of_failures(mark m) noexcept {
-  return m >= mark::failed_fast && m <= mark::trace_shortened;
+  return m >= mark::failed_fast && m <= mark::round_repeated;
 }
 
 /// True for what happens only in the workload `streams`.

@@ -36,9 +36,17 @@ enum class failure_policy : std::uint8_t {
   /// members are told to stop, and the await ends when they have said how far they came. Members send such
   /// news up at once, ahead of their answers.
   fail_fast,
+  /// Members that are lost, or were never reached because another one is, are asked again by another way, in
+  /// further rounds. Each executes at most once all the same: members keep their reply for these rounds. The
+  /// await ends when nobody is left who could still be reached. Of a deadline the first round has three
+  /// quarters; without one the broadcast takes at most three times as long as with `degrade`. `finish` runs
+  /// at the root alone. Errors: `unsupported` (with `until`, `bulk`, `last`, `same_view`; for groups that
+  /// are out of band or delayed), `busy` (no memory for parts of replies; at a member, for its own).
+  repair,
 };
 inline constexpr failure_policy degrade = failure_policy::degrade;
 inline constexpr failure_policy fail_fast = failure_policy::fail_fast;
+inline constexpr failure_policy repair = failure_policy::repair;
 
 /// Options of one broadcast. Trivially copyable, so that a braced temporary is safe beside `co_await`.
 struct bcast_options {

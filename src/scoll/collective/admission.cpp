@@ -65,11 +65,7 @@ error engine::admit(const admission_request& request, const collective_head& hea
   if (head.kind > static_cast<std::uint8_t>(collective_kind::bulk)) {
     return make_error(errc::malformed, "there is no collective request of kind {}", head.kind);
   }
-  const bool streams = (head.flags & collective_head::streams) != 0;
-  const bool of_broadcasts = head.answers_in_parts() || head.is_traced() || streams;
-  if ((head.flags & ~collective_head::known_flags) != 0 ||
-      (of_broadcasts && kind != collective_kind::broadcast) ||
-      (streams && (head.answers_in_parts() || head.is_traced())))
+  if (!head.has_valid_flags())
     return make_error(errc::malformed, "a collective request with flags {:#06x}", head.flags);
   if (kind == collective_kind::sweep) return sweeper_->answer(*request.arriving(), head);
   if (work_.closed()) return make_error(errc::closed, "node {} is shutting down", options_.id);
@@ -232,16 +228,19 @@ error engine::admit_to_group(const admission_request& request, const collective_
   if (const error full = reply_memory_.why_full(for_parts)) return full;
   const bool relay = head.is_broadcast() && head.service_version != service->table->version &&
                      !SCOLL_MUTANT(version_unchecked, "a request of another version is executed");
-  const bool streams = (head.flags & collective_head::streams) != 0;
-  if (head.is_broadcast() && !relay && streams != service->table->streams)
+  if (head.is_broadcast() && !relay && head.streams_items() != service->table->streams)
     return error(errc::malformed, "items are asked of a service that streams none, or none of one that does");
-  if (const error seen = admit_once(*group, head)) return seen;
+  own_part own;
+  const error seen = head.keeps_parts() ? admit_kept(*group, head, *here, *service->table, relay, own)
+                                        : admit_once(*group, head);
+  if (seen) return seen;
   if (head.is_broadcast()) group->tentative = false;
   if (group->holders != nullptr) note_holders(*group, head, here->parent_rank);
   if (group->mapped) mapped_.use(*group);
   operation* op = acquire(static_cast<collective_kind>(head.kind));
   ++statistics_.received;
   if (dissents) op->result_.dissenters = {1, group->self_rank};
+  op->own_ = std::move(own);
   op->accept(request, head, group, std::move(among), std::move(service), *here->tree, here->relative, relay);
   return {};
 }
@@ -316,9 +315,48 @@ error engine::admit_once(group_state& group, const collective_head& head) {
   }
   if (earlier || !w.window.admit(op.counter))
     return make_error(errc::already_exists, "operation {} of node {} was seen before", op.counter, op.root);
-  if (head.watermark > w.ended_below) bulks_->ended_below(group.id, op, head.watermark);
+  if (head.watermark > w.ended_below) {
+    bulks_->ended_below(group.id, op, head.watermark);
+    records_->ended_below(group.id, op, head.watermark);
+  }
   w.ended_below = std::max(w.ended_below, head.watermark);
   if ((head.flags & collective_head::last) != 0) w.last = op.counter;
+  return {};
+}
+
+/// Admits a round of a broadcast whose members keep what they have done. One that this node has seen in an earlier
+/// round gets what that has kept. The place for a record is found before the window takes the operation for seen.
+error engine::admit_kept(group_state& group, const collective_head& head, const tree_place& here,
+                         const service_table& table, bool relay, own_part& own) {
+  const operation_id& op = head.operation;
+  if (op.attempt != 0 &&
+      SCOLL_MUTANT(round_executes_again, "a member executes in each round that reaches it"))
+    return {};
+  const broadcast_name name = broadcast_name::of(head);
+  const time_point now = executor_.now();
+  const time_point until =
+      saturating_add(now, time_to_keep(head, here.tree->subtree_levels(here.members, 0)));
+  const group_state::root_window& w = window_of(group, head);
+  const bool over = op.incarnation < w.incarnation || op.counter < w.ended_below;
+  if (op.attempt != 0 && !over && w.window.seen(op.counter)) {
+    own.elsewhere = own.begun = !relay;
+    own.record = relay ? nullptr : records_->find(name);
+    if (own.record == nullptr) return {};
+    if (op.attempt <= own.record->attempt) {
+      return make_error(errc::already_exists, "round {} of operation {} of node {} comes after round {}",
+                        op.attempt, op.counter, op.root, own.record->attempt);
+    }
+    own.record->attempt = op.attempt;
+    records_->prolong(name, until);
+    return {};
+  }
+  const error full = relay ? error() : records_->why_full(table.reply_capacity);
+  if (full) return full;
+  if (const error seen = admit_once(group, head)) return seen;
+  if (relay) return {};
+  own.record = records_->make(name, table.reply_capacity, until);
+  own.record->attempt = op.attempt;
+  own.hook_until = saturating_add(now, time_of_kept_hook(head));
   return {};
 }
 

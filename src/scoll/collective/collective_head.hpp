@@ -59,6 +59,8 @@ struct collective_head {
   static constexpr std::uint16_t creation_rides = 8;
   /// The creation names the members by a descriptor of memory at the sender.
   static constexpr std::uint16_t creation_is_descriptor = 16;
+  /// Members keep what they have done, for further rounds with a higher attempt.
+  static constexpr std::uint16_t retain = 32;
   /// Members that are settled otherwise than merged are told at once, in a part of the reply.
   static constexpr std::uint16_t tell_losses = 64;
   /// Members are told of as soon as they are settled, in parts of the reply, and their values with them.
@@ -74,15 +76,26 @@ struct collective_head {
   /// Members reply with streams of items, in parts of the reply.
   static constexpr std::uint16_t streams = 8192;
   /// The flags that this version knows; a request with any other one is malformed.
-  static constexpr std::uint16_t known_flags = living | same_view | last | creation_rides |
-                                               creation_is_descriptor | tell_losses | tell_all | trace |
-                                               bulk_follows | declines_bulk | caller_follows | streams;
+  static constexpr std::uint16_t known_flags =
+      living | same_view | last | creation_rides | creation_is_descriptor | retain | tell_losses | tell_all |
+      trace | bulk_follows | declines_bulk | caller_follows | streams;
 
   /// The size of what lies in front of the request in the payload.
   std::size_t bytes_before_request() const noexcept { return std::size_t{creation_bytes} + subset_bytes; }
   /// True if members may tell of each other in parts of their answers.
   bool answers_in_parts() const noexcept { return (flags & (tell_losses | tell_all)) != 0; }
   bool is_traced() const noexcept { return (flags & trace) != 0; }
+  bool streams_items() const noexcept { return (flags & streams) != 0; }
+  /// True if members keep what they have done.
+  bool keeps_parts() const noexcept { return (flags & retain) != 0; }
+  /// True if the flags are known and go together, and it is no further round of what is not kept.
+  bool has_valid_flags() const noexcept {
+    constexpr std::uint16_t of_broadcasts = retain | tell_losses | tell_all | trace | streams;
+    constexpr std::uint16_t not_kept = tell_all | last | creation_rides | bulk_follows;
+    if ((flags & ~known_flags) != 0 || ((flags & of_broadcasts) != 0 && !is_broadcast())) return false;
+    if (streams_items() && (answers_in_parts() || is_traced())) return false;
+    return keeps_parts() ? (flags & tell_losses) != 0 && (flags & not_kept) == 0 : operation.attempt == 0;
+  }
   bool is_broadcast() const noexcept {
     return static_cast<collective_kind>(kind) == collective_kind::broadcast;
   }

@@ -71,6 +71,7 @@ engine::engine(executor& ex, Rails& rails, const node_options& options, std::sha
       bulks_(std::make_unique<bulks>(*this)),
       revokes_(std::make_unique<revoker>(*this)),
       reply_memory_(options_.reply_memory),
+      records_(std::make_unique<own_records>(ex, options_.repair_memory)),
       scope_(std::make_unique<scope>(ex)) {
   group_service_ = std::make_shared<service_entry>();
   group_service_->table = &group_admin_table();
@@ -213,7 +214,8 @@ begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& 
   if (to.living && options.same_view) op->subject_.head.flags |= collective_head::same_view;
   if (options.last) op->subject_.head.flags |= collective_head::last;
   if (!options.until.is_everyone()) op->subject_.head.flags |= collective_head::tell_all;
-  if (options.on_failure == fail_fast) op->subject_.head.flags |= collective_head::tell_losses;
+  if (options.on_failure != degrade) op->subject_.head.flags |= collective_head::tell_losses;
+  if (options.on_failure == repair) op->subject_.head.flags |= collective_head::retain;
   if (options.trace) op->subject_.head.flags |= collective_head::trace;
   const bool streams = service->table->streams;
   if (streams) op->subject_.head.flags |= collective_head::streams;
@@ -228,6 +230,10 @@ begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& 
   if (streams && (op->subject_.head.answers_in_parts() || options.trace || options.bulk.given()))
     ready = error(errc::unsupported,
                   "a broadcast with streams of items goes on to its end, without bulk data and a trace");
+  if (options.on_failure == repair) {
+    if (ready) ready = why_no_repair(options, to);
+    op->root_.repair = std::make_unique<broadcast_repair>(*op);
+  }
   if (ready) ready = op->parts().set_aside();
   if (ready && options.bulk.given()) ready = op->offer_bulk(options);
   if (ready) ready = op->set_bounds(options);

@@ -17,13 +17,10 @@
 #include "scoll/collective/kept_windows.hpp"
 #include "scoll/collective/known_lives.hpp"
 #include "scoll/collective/mapped_groups.hpp"
-#include "scoll/collective/membership.hpp"
-#include "scoll/collective/options.hpp"
 #include "scoll/collective/outcome.hpp"
 #include "scoll/collective/reply_memory.hpp"
 #include "scoll/collective/revoke_report.hpp"
 #include "scoll/collective/start_hold.hpp"
-#include "scoll/collective/subset.hpp"
 #include "scoll/coro/executor.hpp"
 #include "scoll/coro/gate.hpp"
 #include "scoll/coro/intrusive_list.hpp"
@@ -38,7 +35,6 @@
 #include "scoll/node_options.hpp"
 #include "scoll/node_pools.hpp"
 #include "scoll/node_snapshot.hpp"
-#include "scoll/tree/any_tree.hpp"
 #include "transport/session/endpoint.hpp"
 
 namespace scoll::detail {
@@ -46,9 +42,12 @@ namespace scoll::detail {
 class engine;
 class admission_request;
 class journal;
+class broadcast_repair;
 class operation;
+class own_records;
 class revoker;
 struct forget_request;
+struct own_part;
 struct resolution;
 
 /// The collectives of one node: services, groups, and a bounded table of operations ("Admission"). It is
@@ -68,11 +67,11 @@ class engine final : private transport::endpoint_events {
   bool has_pool() const noexcept { return pool_ != nullptr; }
   const collective_statistics& statistics() const noexcept { return statistics_; }
   std::size_t operations() const noexcept { return live_operations_; }
-  /// Describes the live operations from the `first` on, at most `most`.
   std::vector<operation_snapshot> describe_operations(std::size_t first, std::size_t most) const;
   journal& events() noexcept { return *journal_; }
   std::size_t groups() const noexcept { return groups_.size(); }
   const reply_memory& memory_for_parts() const noexcept { return reply_memory_; }
+  const own_records& records() const noexcept { return *records_; }
   /// The number of requests that wait until their group is known.
   std::size_t admissions_waiting() const noexcept;
   /// The time by which the first of them ends; `never` if there is none.
@@ -122,8 +121,7 @@ class engine final : private transport::endpoint_events {
   begun begin_broadcast(const addressees& to, const service_table& table, const void* request,
                         const bcast_options& options);
   void release(operation& op) noexcept;
-  /// The reason why such a broadcast cannot begin now, as far as it lies in the node, the group or its
-  /// members.
+  /// Why such a broadcast cannot begin now, as far as it lies in the node, the group or its members.
   error why_not_now(const addressees& to, const bcast_options& options,
                     collective_kind kind = collective_kind::broadcast) const;
   /// The hold that keeps broadcasts and the creation of groups from starting here.
@@ -150,12 +148,10 @@ class engine final : private transport::endpoint_events {
   class bulks;
   bulks& bulk_data() noexcept { return *bulks_; }
 
-  /// The gate that all work on the node is inside of: operations, calls that it serves, calls that it waits
-  /// for. Once closed, it refuses new work.
+  /// The gate around all work on the node: operations, and calls that it serves or waits for.
   gate& work() noexcept { return work_; }
 
   // The steps of `shut_down`.
-
   /// Refuses the requests that wait until their group is known.
   void refuse_waiting() noexcept;
   /// Asks the operations to stop; they answer by `by` at the latest.
@@ -176,6 +172,7 @@ class engine final : private transport::endpoint_events {
 
  private:
   friend class operation;
+  friend class broadcast_repair;
   friend struct pending_admission;
   class admissions;
   friend class revoker;
@@ -224,6 +221,8 @@ class engine final : private transport::endpoint_events {
                        const std::shared_ptr<group_state>& group, std::shared_ptr<service_entry> service);
   static result<tree_place> place_in(group_state& group, const collective_head& head, const subset_ptr& of);
   error admit_once(group_state& group, const collective_head& head);
+  error admit_kept(group_state& group, const collective_head& head, const tree_place& here,
+                   const service_table& table, bool relay, own_part& own);
   static bool has_seen(const group_state& group, const collective_head& head) noexcept;
   result<std::shared_ptr<group_state>> group_for(const admission_request& request,
                                                  const collective_head& head,
@@ -294,6 +293,7 @@ class engine final : private transport::endpoint_events {
   start_hold hold_;
   collective_statistics statistics_;
   reply_memory reply_memory_;
+  std::unique_ptr<own_records> records_;  // what this node has done, for further rounds
   std::unique_ptr<scope> scope_;
 };
 

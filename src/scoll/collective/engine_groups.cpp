@@ -46,6 +46,7 @@ void engine::end_group(const std::shared_ptr<group_state>& group, const group_en
   const group_ending revoked = revokes_->ending_of(kept->id);
   journal_->group_ended(*kept, revoked ? revoked : how);
   groups_.drop(kept->id, revoked ? revoked : how);
+  records_->end_group(kept->id);
   revokes_->dropped(kept->id);
   if (SCOLL_MUTANT(inner_outlives, "a group stays when the one ends within which it is")) return;
   for (const group_id& id : inner) {

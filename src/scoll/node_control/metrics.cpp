@@ -73,6 +73,8 @@ constexpr counter_row<collective_counts> collective_rows[] = {
     {"late_creations", &collective_counts::late_creations, "Creations of groups that had ended"},
     {"requests_repeated", &collective_counts::asked_again, "Requests repeated with the group's creation"},
     {"reply_parts", &collective_counts::reply_parts, "Parts of replies sent ahead of the last one"},
+    {"repair_rounds", &collective_counts::repair_rounds,
+     "Further rounds of broadcasts with this node as root"},
     {"groups_revoked", &collective_counts::revoked, "Groups that were revoked"},
 };
 

@@ -149,6 +149,8 @@ constexpr std::array fields{
         "node.max_pending_admissions", "1 or more", "requests that wait at once until their group is known"),
     field<amount_of_bytes<0, std::int64_t{1} << 40>, SCOLL_PLACE(node.reply_memory)>(
         "node.reply_memory", "up to 1024GiB", "the size of parts of replies that come ahead of the last one"),
+    field<amount_of_bytes<0, std::int64_t{1} << 40>, SCOLL_PLACE(node.repair_memory)>(
+        "node.repair_memory", "up to 1024GiB", "replies that are kept for further rounds of broadcasts"),
     field<short_time, SCOLL_PLACE(node.rtt_estimate)>(
         "node.rtt_estimate", "a time up to 3600s", "a safe round-trip time, for the time bounds of levels"),
     field<truth, SCOLL_PLACE(node.measured_rtt)>(

@@ -107,6 +107,18 @@ TEST_CASE("the heads lie on the wire as documented", "[golden]") {
   REQUIRE(hex(reply) == "0200020106050403070000000000000008000000090000000a000000");
 }
 
+TEST_CASE("a further round is told by a flag and the attempt", "[golden]") {
+  CHECK(collective_head::retain == 32);
+  collective_head h;
+  h.flags = collective_head::retain | collective_head::tell_losses;
+  h.operation.attempt = 3;
+  std::array<std::byte, 152> bytes;
+  REQUIRE(*wire::encode_to(bytes, h) == bytes.size());
+  CHECK(hex(std::span(bytes).subspan(104, 2)) == "0300");
+  CHECK(hex(std::span(bytes).subspan(138, 2)) == "6000");
+  CHECK(static_cast<std::uint16_t>(errc::record_gone) == 37);
+}
+
 TEST_CASE("what answers in parts need lies on the wire as documented", "[golden]") {
   CHECK(collective_head::tell_losses == 64);
   CHECK(collective_head::tell_all == 128);

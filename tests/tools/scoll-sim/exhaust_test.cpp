@@ -7,6 +7,7 @@
 #include "tools/scoll-sim/exhaust/agree_engine.hpp"
 #include "tools/scoll-sim/exhaust/bulk_check.hpp"
 #include "tools/scoll-sim/exhaust/groups_check.hpp"
+#include "tools/scoll-sim/exhaust/kill_check.hpp"
 #include "tools/scoll-sim/exhaust/rails_check.hpp"
 
 using namespace scoll::sim;
@@ -49,6 +50,21 @@ TEST_CASE("groups are created, told and destroyed rightly whichever member dies 
     INFO(found.part << ": " << found.violation << (found.way.empty() ? "" : ": " + found.way.front()));
     CHECK(found.violation.empty());
     CHECK(found.cases > 200);
+  }
+}
+
+TEST_CASE("the account of a broadcast is exact whichever member is killed at whichever step") {
+  const auto policy = GENERATE(scoll::fail_fast, scoll::repair);
+  const auto what = GENERATE(member_end::loud, member_end::silent);
+  for (const scoll::tree_spec& tree :
+       {scoll::tree_spec(scoll::chain{}), scoll::tree_spec(scoll::knomial{2})}) {
+    for (const std::uint32_t members : {2U, 3U, 4U, 5U, 8U, 9U}) {
+      if (slow_build && members > 5) continue;
+      const exhausted found = kill_members_at_each_step({tree, members, policy, what});
+      INFO(found.part << ": " << found.violation << (found.way.empty() ? "" : ": " + found.way.front()));
+      CHECK(found.violation.empty());
+      CHECK(found.cases > 10);
+    }
   }
 }
 

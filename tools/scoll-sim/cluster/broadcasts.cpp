@@ -25,7 +25,10 @@ nanoseconds bound_of(const broadcast_record& b, nanoseconds service_bound, nanos
   nanoseconds processing = chosen.count() != 0 ? chosen : service_bound;
   if (prepares(b.group->service))
     processing = std::max<nanoseconds>(processing, std::chrono::microseconds(b.request.extend_us));
-  return longest_way(tree ? tree->subtree_levels(n, 0) : 1, processing, round_trip) + b.options.bulk_time;
+  const std::uint32_t levels = tree ? tree->subtree_levels(n, 0) : 1;
+  const nanoseconds of_rounds =
+      b.options.on_failure == repair ? longest_way(levels + 2, 2 * processing, round_trip) : nanoseconds(0);
+  return longest_way(levels, processing, round_trip) + of_rounds + b.options.bulk_time;
 }
 
 /// Lets the await end with a quorum of those that are asked.
@@ -40,6 +43,10 @@ void choose_condition(broadcast_record& b, const events::policy& chosen, const r
   }
   for (const rank_set& half : halves) b.sets.push_back({half, share_of(half.size())});
   b.options.until = quorum_sets(b.sets);
+}
+
+bool can_be_repaired(const group_record& g, const bcast_options& options) {
+  return g.created_by_a_host() && !g.delayed && !options.last && !options.same_view && !options.bulk.given();
 }
 
 }  // namespace
@@ -99,12 +106,15 @@ bcast_options cluster::options_of(const events::bcast& e, const events::manner& 
   if (m.dead != dead_choice::by_default)
     options.dead = m.dead == dead_choice::refuse ? dead_members::refuse : dead_members::try_others;
   options.same_view = m.to == audience::same_view;
-  if (const auto policy = terms_.policies.find(e.number); policy != terms_.policies.end()) {
+  const auto policy = terms_.policies.find(e.number);
+  if (policy != terms_.policies.end()) {
     options.on_failure = policy->second.fail_fast ? fail_fast : degrade;
     options.trace = policy->second.traced;
   }
   options.last = terms_.lasts.contains(e.number) && !b.group->adopted;
   freights_.load(e.number, options);
+  if (policy != terms_.policies.end() && policy->second.repairs && can_be_repaired(*b.group, options))
+    options.on_failure = repair;
   return options;
 }
 

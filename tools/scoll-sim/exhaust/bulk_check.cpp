@@ -1,17 +1,13 @@
 #include "tools/scoll-sim/exhaust/bulk_check.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <chrono>
-#include <cstdio>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "scoll/bulk/pieces.hpp"
@@ -24,6 +20,7 @@
 #include "scoll/node.hpp"
 #include "scoll/node_access.hpp"
 #include "tools/scoll-sim/exhaust/ending.hpp"
+#include "tools/scoll-sim/exhaust/make_parts.hpp"
 #include "transport/sim/sim_network.hpp"
 #include "transport/sim/virtual_executor.hpp"
 
@@ -347,30 +344,9 @@ std::vector<exhausted> exhaust_bulk(const exhaust_settings& settings) {
   constexpr std::uint32_t usual_most = 17;
   const std::uint32_t most = settings.most_members != 0 ? settings.most_members : usual_most;
   const std::vector<bulk_plan> plans = exhausted_bulk_plans();
-  std::vector<exhausted> parts((most - 1) * plans.size());
-  // The largest groups take longest, so they come first.
-  std::atomic<std::size_t> begun = 0;
-  std::mutex showing;
-  std::size_t ended = 0;
-  std::uint64_t cases = 0;
-  const auto work = [&] {
-    for (std::size_t i = begun++; i < parts.size(); i = begun++) {
-      const std::size_t at = parts.size() - 1 - i;
-      parts[at] =
-          exhaust_bulk_of(plans[at % plans.size()], static_cast<std::uint32_t>(2 + at / plans.size()));
-      const std::lock_guard lock(showing);
-      cases += parts[at].cases;
-      if (settings.progress)
-        std::fprintf(stderr, "\rbulk: %zu of %zu parts, %llu cases ", ++ended, parts.size(),
-                     static_cast<unsigned long long>(cases));
-    }
-  };
-  std::vector<std::thread> workers;
-  for (std::uint32_t i = 1; i < settings.jobs; ++i) workers.emplace_back(work);
-  work();
-  for (std::thread& each : workers) each.join();
-  if (settings.progress) std::fprintf(stderr, "\r%60s\r", "");
-  return parts;
+  return make_parts("bulk", (most - 1) * plans.size(), settings, [&](std::size_t at) {
+    return exhaust_bulk_of(plans[at % plans.size()], static_cast<std::uint32_t>(2 + at / plans.size()));
+  });
 }
 
 }  // namespace scoll::sim

@@ -45,7 +45,8 @@ void add_exhaust_options(CLI::App& app, exhaust_arguments& a) {
   app.add_option("--exhaust", a.subject, help + " or all of them")
       ->check(CLI::IsMember(names))
       ->group("Exhaustive checks");
-  app.add_option("--exhaust-members", a.most_members, "for --exhaust bulk: the largest group, instead of 17")
+  app.add_option("--exhaust-members", a.most_members,
+                 "for --exhaust bulk and kill: the largest group, instead of 17 and 33")
       ->check(CLI::Range(2U, 64U))
       ->group("Exhaustive checks");
 }

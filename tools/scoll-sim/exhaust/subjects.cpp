@@ -5,6 +5,7 @@
 #include "tools/scoll-sim/exhaust/agree_check.hpp"
 #include "tools/scoll-sim/exhaust/bulk_check.hpp"
 #include "tools/scoll-sim/exhaust/groups_check.hpp"
+#include "tools/scoll-sim/exhaust/kill_check.hpp"
 #include "tools/scoll-sim/exhaust/rails_check.hpp"
 #include "tools/scoll-sim/exhaust/revoke_graph.hpp"
 
@@ -22,6 +23,9 @@ std::span<const exhaust_subject> exhaust_subjects() {
                       &exhaust_bulk},
       exhaust_subject{"groups", "groups of up to 17 members: each of them dies at each step",
                       &exhaust_groups},
+      exhaust_subject{
+          "kill", "a broadcast to up to 33 members, with each policy: each of them is killed at each step",
+          &exhaust_kill},
       exhaust_subject{"rails",
                       "calls and bulk data among 4 nodes with two rails: a rail dies after each frame",
                       &exhaust_rails},

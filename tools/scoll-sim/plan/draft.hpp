@@ -19,6 +19,7 @@ struct drawn_broadcast {
   std::uint64_t number;
   nanoseconds at;
   std::uint64_t group;
+  std::uint32_t root;
 };
 
 /// The parts of a run that one seed has. Each kind of thing also occurs without the others.

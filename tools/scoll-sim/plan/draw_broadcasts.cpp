@@ -52,7 +52,7 @@ void draw_broadcast(draft& d, std::uint64_t number, nanoseconds at, bool rush) {
   }
   // The events that describe a broadcast come before it, because events of one moment keep their order.
   if (d.mixed()) draw_failing_hooks(d, number, at);
-  d.broadcasts.push_back({number, at, g.number});
+  d.broadcasts.push_back({number, at, g.number, root});
   d.add(at, events::bcast{number, g.number, root, bytes, as_us(work), as_us(deadline), as_us(bound),
                           as_us(prepare)});
   if (d.mixed() && random.chance(1, lasting ? 2 : 20)) {

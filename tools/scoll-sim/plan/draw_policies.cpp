@@ -2,9 +2,23 @@
 
 // What broadcasts do when members fail: the workload `failures`. How their items are read: the workload `streams`.
 namespace scoll::sim {
+namespace {
+
+/// The root of a broadcast holds one of the others dead for a while, wrongly, and loses all below it.
+void draw_suspicion(draft& d, const drawn_broadcast& b, draws& random) {
+  const std::uint32_t accused = d.other_than(b.root, random);
+  const nanoseconds from = b.at + from_us(random.magnitude(50, 60'000));
+  const nanoseconds until = from + from_us(random.magnitude(1'000, 200'000));
+  if (!d.has().verdicts || !random.chance(1, 2)) return;
+  d.add(from, events::verdict{b.root, accused, news::falsely_dead});
+  d.add(until, events::verdict{b.root, accused, news::alive});
+}
+
+}  // namespace
 
 /// In half of the broadcasts some members are done at once, and some of them fail, while the others work for
-/// long. Half of them end with a quorum, and half of them are traced.
+/// long. Half of them end with a quorum. Most of those that neither end early nor fail fast are repaired, and half
+/// of all are traced.
 void draw_policies(draft& d) {
   if (d.options().work != workload::failures) return;
   for (const drawn_broadcast& b : d.broadcasts) {
@@ -22,6 +36,9 @@ void draw_policies(draft& d) {
     chosen.sets = condition.chance(1, 3);
     chosen.aborts = condition.chance(1, 3);
     chosen.traced = d.stream("trace", b.number).chance(1, 2);
+    draws repairing = d.stream("repair", b.number);
+    chosen.repairs = !chosen.fail_fast && chosen.share == 0 && repairing.chance(3, 4);
+    if (chosen.repairs) draw_suspicion(d, b, repairing);
     if (random.chance(1, 2)) d.add(nanoseconds(0), events::hooks{b.number, {}, failing, {}, {}});
     d.add(nanoseconds(0), chosen);
   }

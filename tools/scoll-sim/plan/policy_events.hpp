@@ -17,8 +17,9 @@ struct policy {
   number_set hasty;  ///< ranks whose `execute` does its work in no time, where it takes time
   std::chrono::microseconds lingers{0};  ///< the further time that the work of the others takes
   std::uint32_t share = 0;               ///< the percentage of its members that a quorum needs; 0: everyone
-  bool sets = false;    ///< it needs that of those with even ranks, and of those with odd ones
-  bool aborts = false;  ///< the others are told to stop then
+  bool sets = false;     ///< it needs that of those with even ranks, and of those with odd ones
+  bool aborts = false;   ///< the others are told to stop then
+  bool repairs = false;  ///< instead of both, whoever is lost is asked again by another way
   bool traced = false;
 };
 

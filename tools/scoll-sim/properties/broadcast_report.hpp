@@ -33,6 +33,11 @@ inline bool is_revoked(const broadcast_record& b) {
   return false;
 }
 
+/// True if members may have been asked in further rounds, over other trees.
+inline bool is_repaired(const broadcast_record& b, const cluster& c) {
+  return b.options.on_failure == repair && !c.faults().empty();
+}
+
 /// The limits of time that a broadcast keeps, and what is done when its time is over.
 void check_broadcast_times(const broadcast_record& b, const cluster& c, violations& found);
 /// The items that its members stream.

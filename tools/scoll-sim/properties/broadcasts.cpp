@@ -217,9 +217,10 @@ void other_versions_do_not_execute(const broadcast_record& b, const cluster& c, 
 
 /// A broadcast to members with the same view is executed by no member that sees others alive. Of any other
 /// broadcast to the living, all members that do are counted if they are merged.
-void dissent_is_told(const broadcast_record& b, violations& found) {
+void dissent_is_told(const broadcast_record& b, const cluster& c, violations& found) {
   // A member that prepares may hear news before it executes.
-  if (b.manner.to == audience::chosen || b.held || prepares(b.group->service)) return;
+  // Who is reached in a further round does not know whom the root saw alive.
+  if (b.manner.to == audience::chosen || b.held || prepares(b.group->service) || is_repaired(b, c)) return;
   rank_set dissenters;
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     const member_record& m = b.members[rank];
@@ -259,7 +260,8 @@ void refusals_are_heard(const broadcast_record& b, violations& found) {
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     if (holds(b.request.refusing, rank) && b.members[rank].begun != 0)
       report(found, "refusals are heard", b, fmt::format("rank {} executed", rank));
-    const bool finishes = !b.has_condition() || rank == b.root_rank;
+    const bool at_root_alone = b.has_condition() || b.options.on_failure == repair;
+    const bool finishes = !at_root_alone || rank == b.root_rank;
     const bool finish_refuses = finishes && !b.held && b.counter % 16 == 7 && rank % 4 == 2;
     if (finish_refuses && b.account.state(rank) == member_state::merged)
       report(found, "refusals are heard", b, fmt::format("rank {} is merged", rank));
@@ -291,8 +293,8 @@ void the_honest_agree(const broadcast_record& b, violations& found) {
 
 /// A zoned tree enters each zone once, and sends into other zones first. All zones are entered if everybody has
 /// executed.
-void zones_are_crossed_once_each(const broadcast_record& b, violations& found) {
-  if (b.group->tree.kind != zoned::kind || b.stray) return;
+void zones_are_crossed_once_each(const broadcast_record& b, const cluster& c, violations& found) {
+  if (b.group->tree.kind != zoned::kind || b.stray || is_repaired(b, c)) return;
   std::set<std::uint16_t> zones;
   for (const std::uint32_t rank : b.addressed) zones.insert(b.group->place_at(b.group->members[rank]).zone);
   std::size_t crossings = 0;
@@ -329,13 +331,13 @@ void check_result(const broadcast_record& b, const cluster& c, violations& found
   unknown_has_a_reason(b, c, found);
   nothing_fails_by_itself(b, c, found);
   other_versions_do_not_execute(b, c, found);
-  dissent_is_told(b, found);
+  dissent_is_told(b, c, found);
   the_dead_are_treated_as_chosen(b, found);
   refusals_are_heard(b, found);
   what_fits_is_not_refused(b, found);
   the_honest_agree(b, found);
   the_last_comes_last(b, found);
-  zones_are_crossed_once_each(b, found);
+  zones_are_crossed_once_each(b, c, found);
 }
 
 /// A broadcast for a client that is reported as never executed was not executed. Without faults the member

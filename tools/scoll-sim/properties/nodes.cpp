@@ -2,6 +2,7 @@
 
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/limits.hpp"
+#include "scoll/collective/operation/own_records.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/node_access.hpp"
 #include "tools/scoll-sim/properties/properties.hpp"
@@ -146,6 +147,30 @@ void the_honest_keep_the_protocol(const life& l, const cluster& c, violations& f
         fmt::format("{} times a peer worked at less than waited for it", wire.statistics().answers_missing));
 }
 
+/// What members keep for further rounds of broadcasts is bounded, and goes when its root has said that the broadcast
+/// is over, or must be.
+void records_are_retired(std::uint32_t host, cluster& c, detail::engine& engine, violations& found) {
+  const detail::own_records& kept = engine.records();
+  if (kept.size() > detail::own_records::most_records || kept.used() > kept.limit())
+    report(found, "records are bounded and retired", host,
+           fmt::format("{} records of {} bytes", kept.size(), kept.used()));
+  const time_point now = engine.get_executor().now();
+  kept.each([&](const detail::broadcast_name& name, const detail::own_record& record, time_point until) {
+    c.seen().saw(mark::round_repeated, record.attempt != 0 && !record.running());
+    bool over = until + one_turn < now && c.stalled_until() < c.world().now();  // who stalls is late
+    const auto group = engine.find_group(name.group);
+    const auto windows = group != nullptr ? group->windows : std::vector<detail::group_state::root_window>();
+    for (const detail::group_state::root_window& w : windows) {
+      const bool by_root =
+          group->members->node(w.root_rank) == name.root && w.incarnation == name.incarnation;
+      over |= by_root && name.counter < w.ended_below;
+    }
+    if (over)
+      report(found, "records are bounded and retired", host,
+             fmt::format("broadcast {} of node {} is over", name.counter, name.root));
+  });
+}
+
 void within_bounds(std::uint32_t host, detail::engine& engine, violations& found) {
   if (engine.operations() > engine.options().max_operations + detail::extra_group_operations)
     report(found, "within bounds", host, fmt::format("{} operations", engine.operations()));
@@ -200,6 +225,7 @@ void check_bounds(cluster& c, violations& found) {
     life* const l = c.alive(host);
     if (l == nullptr) continue;
     within_bounds(host, detail::node_access::engine(*l->member), found);
+    records_are_retired(host, c, detail::node_access::engine(*l->member), found);
     nobody_waits_for_nothing(host, c, found);
     nobody_waits_for_the_dead(host, detail::node_access::engine(*l->member), found);
     lives_go_forward(host, c, found);

@@ -137,11 +137,59 @@ void stragglers_end(const broadcast_record& b, const cluster& c, violations& fou
            fmt::format("{} us after the group", (b.rest_ended - over).count() / 1000));
 }
 
+// ---- repair
+
+/// True if a fault may have kept a member, or the root, from hearing or answering.
+bool is_touched(const broadcast_record& b, const cluster& c, std::uint32_t rank) {
+  number_set both = number_set::of(b.root->host);
+  both.insert(b.group->members[rank]);
+  return std::ranges::any_of(c.faults(), [&](const fault_record& f) {
+    return !f.spares_messages() && !(f.hosts & both).empty() && f.from <= b.ended && f.until >= b.began;
+  });
+}
+
+/// True if it has ended before its members were settled, or somebody ended it.
+bool ended_early(const broadcast_record& b) {
+  const bool early = !b.outcome_status && is_early_end(b.outcome_status.error().code());
+  return early || b.cancelled || is_revoked(b) || b.group->is_ending();
+}
+
+/// A member that no fault has touched, nor the root, is found whatever befalls the others: it has executed once
+/// and is merged, unless it has failed by itself, or the time was over.
+void the_others_are_found(const broadcast_record& b, const cluster& c, violations& found) {
+  if (b.options.on_failure != repair || ended_early(b)) return;
+  for (const std::uint32_t rank : b.addressed) {
+    const member_state state = b.account.state(rank);
+    const cause& why = b.account.why(rank);
+    const bool lost = state == member_state::not_reached || state == member_state::unknown;
+    const bool begun =
+        why.reporter != b.root_rank || why.where == phase::delivery;  // else the root has refused
+    const bool bounded = why.what == errc::busy || why.what == errc::deadline_exceeded ||
+                         why.what == errc::incomplete || !begun;
+    if (lost && !bounded && !is_touched(b, c, rank))
+      report(found, "repaired", b, fmt::format("rank {} is {}", rank, to_string(state)));
+  }
+}
+
+/// A member knows what it has done as long as its root may ask. Only clocks that stand still, or a new life, can
+/// outlast that.
+void parts_are_kept(const broadcast_record& b, const cluster& c, violations& found) {
+  const bool stalled =
+      std::ranges::any_of(c.faults(), [&](const fault_record& f) { return f.stalls && f.until >= b.began; });
+  if (b.options.on_failure != repair || stalled) return;
+  for (const std::uint32_t rank : b.addressed) {
+    if (b.account.why(rank).what == errc::record_gone)
+      report(found, "parts are kept", b, fmt::format("rank {} does not know", rank));
+  }
+}
+
 }  // namespace
 
 void check_policies(const broadcast_record& b, const cluster& c, violations& found) {
   fail_fast_is_fast(b, c, found);
   fail_fast_tells_the_cause(b, found);
+  the_others_are_found(b, c, found);
+  parts_are_kept(b, c, found);
   if (!b.has_condition()) return;
   a_condition_is_what_it_says(b, found);
   a_condition_is_met_soon(b, c, found);

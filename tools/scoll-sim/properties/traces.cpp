@@ -25,7 +25,8 @@ void spans_nest(const broadcast_record& b, violations& found) {
 }
 
 /// Every member that has answered has its place in the trace, and so has one that is merged, unless the trace says
-/// that some were dropped. With a condition members are merged before they have answered.
+/// that some were dropped. With a condition members are merged before they have answered, and further rounds of
+/// one that is repaired have no trace.
 void the_merged_are_traced(const broadcast_record& b, violations& found) {
   if (b.trace.dropped() != 0) return;
   const auto is_placed = [&](std::uint32_t rank) { return b.trace.find(rank) != nullptr; };
@@ -35,7 +36,7 @@ void the_merged_are_traced(const broadcast_record& b, violations& found) {
         report(found, "the merged are traced", b, fmt::format("rank {} has answered", to.rank));
     }
   }
-  if (b.has_condition()) return;
+  if (b.has_condition() || b.options.on_failure == repair) return;
   b.account.merged().for_each([&](std::uint32_t rank) {
     if (!is_placed(rank)) report(found, "the merged are traced", b, fmt::format("rank {} is missing", rank));
   });

@@ -17,8 +17,8 @@ namespace scoll::detail {
 
 /// True if `finish` may run here. Where values come in pieces, it runs once, at the root.
 bool operation::finishes_here() const noexcept {
-  if (subject_.is_root()) return !result_given();
-  return (subject_.head.flags & collective_head::tell_all) == 0;
+  if (subject_.is_root()) return !result_given() && root_.round_of == nullptr;
+  return (subject_.head.flags & (collective_head::tell_all | collective_head::retain)) == 0;
 }
 
 /// Runs `finish` if it is a plain function.
@@ -68,7 +68,7 @@ void operation::give_up_waiting() {
   }
   children_.unsettled = 0;
   if (own_.settled) return;
-  if (executed().done) return settle_own();
+  if (own_.elsewhere ? kept().is_known() : executed().done) return settle_own();
   give_up_own();
 }
 
@@ -82,6 +82,7 @@ void operation::give_up_own() {
                                   : why_ended(no_bulk ? "not all of the bulk data has come in time"
                                                       : "there was no time to begin execute");
     mark_self(member_state::failed, note(no_bulk ? phase::bulk : phase::execute, never_begun));
+    kept().fail(phase::execute, never_begun);
     if (bulk_ != nullptr) tell_bulk_failed(never_begun);
     return;
   }
@@ -94,7 +95,7 @@ void operation::give_up_own() {
 void operation::answer() {
   stage_ = stage::answered;
   user_stop_.disconnect();
-  if (stop_) stop_->request_stop();
+  if (stop_ && !kept().outlives_answer()) stop_->request_stop();
   if (trace_ != nullptr) trace_->answered();
   if (stream_ != nullptr) stream_->close();
   result_.clean = all_clean();
@@ -104,6 +105,7 @@ void operation::answer() {
     }
     outcome_.normalise();
   }
+  if (root_.round_of != nullptr) return root_.round_of->heard();
   return subject_.is_root() ? answer_root() : answer_parent();
 }
 
@@ -163,6 +165,8 @@ std::shared_ptr<const collective_trace> operation::trace() const {
 }
 
 void operation::answer_parent() {
+  if (own_.record != nullptr && SCOLL_MUTANT(record_dies_with_answer, "a reply is not kept when it has left"))
+    engine_->records_->forget(broadcast_name::of(subject_.head));
   if (!open()) return;
   if (!ending_.answer_awaited ||
       (SCOLL_MUTANT(answer_dropped, "a subtree that is not clean drops its answer") && !result_.clean))

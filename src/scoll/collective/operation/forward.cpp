@@ -21,12 +21,12 @@ bool operation::take_request() {
     fail_before_forwarding(why_ended("there was no time to begin"), phase::admission);
     return false;
   }
+  if (only_forwards()) return true;
   const std::uint64_t last_counter = subject_.group->last;
   if (subject_.is_root() && subject_.head.is_broadcast() && last_counter != 0 && last_counter != counter) {
     fail_before_forwarding(after_the_last(), phase::admission);
     return false;
   }
-  if (subject_.is_relay()) return true;
   const status decoded = values_.decode_request(request_part());
   if (!decoded) fail_before_forwarding(decoded.error(), phase::admission);
   return decoded.has_value();
@@ -38,6 +38,7 @@ bool operation::prepare_now() {
     if (bulk_ != nullptr) bulk_->decline(times_.expires);
     return true;
   }
+  if (own_.elsewhere) return true;
   if (!table().prepare.plain()) return bulk_ == nullptr || prepared({});
   const status checked = table().prepare(subject_.service->instance, values_.request(), context_).take();
   return prepared(SCOLL_MUTANT(plain_refusal_ignored, "a plain `prepare` cannot refuse") ? status()
@@ -77,7 +78,8 @@ status operation::encode_rewritten() {
 void operation::fail_before_forwarding(const error& why, phase where) {
   const std::uint16_t index = note(where, why);
   if (is_last() && subject_.group->last == counter) subject_.group->last = 0;  // it has not left
-  mark_self(member_state::failed, index);
+  mark_self(own_.elsewhere ? member_state::unknown : member_state::failed, index);
+  kept().fail(where, why);
   for (child& c : children_.all()) {
     mark_subtree(c, member_state::not_reached, index);
     c.at = child::stage::settled;
@@ -93,15 +95,16 @@ void operation::forward() {
   children_.unsettled = children_.size();
   if (trace_ != nullptr) trace_->prepared();
   if (!children_.empty()) request_.checksum = wire::checksum(request_.forwarded.bytes);
+  const bool measures = subject_.is_root() && root_.round_of == nullptr;
   nanoseconds slowest{0};
   nanoseconds measured{0};
   for (child& c : children_.all()) {
     const transport::session* const to = send_to(c);
-    if (to == nullptr || !subject_.is_root()) continue;
+    if (to == nullptr || !measures) continue;
     slowest = std::max(slowest, round_trip_to(engine_->options_, *to));
     measured = std::max(measured, to->rtt().safe());
   }
-  if (subject_.is_root()) {
+  if (measures) {
     subject_.group->round_trip = slowest;
     subject_.group->measured_round_trip = measured;
   }
@@ -188,7 +191,7 @@ void operation::on_submitted() {
 
 void operation::start_execute() {
   if (subject_.is_relay()) return executed().finish(other_version());
-  if (out_of_time()) return;
+  if (out_of_time() || own_.elsewhere) return;
   if (own_.closed) return executed().finish(own_.closed);
   own_.begun = true;
   if (trace_ != nullptr) trace_->begun();

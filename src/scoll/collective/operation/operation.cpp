@@ -81,6 +81,7 @@ void operation::start(std::coroutine_handle<> waiter, stop_token stop) {
   if (is_last() && subject_.group->last == 0) subject_.group->last = counter;
   if (!is_last() || times_.by_deadline)
     times_.begin_as_root(engine_->executor_.now(), subject_.levels(), finishing_time());
+  if (root_.repair != nullptr) root_.repair->set_times();
   rearm();
   launch();
   if (!SCOLL_MUTANT(stop_unheard, "the caller's stop token is not heard")) user_stop_.connect(stop);
@@ -101,6 +102,7 @@ void operation::accept(const admission_request& request, const collective_head& 
   request_.forwarded = needs_no_coroutine() ? std::move(request.payload())
                                             : engine_->endpoint_.keep(std::move(request.payload()));
   times_.begin_as_member(request.arrived(), head, subject_.levels());
+  kept().enter();
   rearm();
   request.accept(*this);
   parts().set_aside().ignore();  // the request would not have been admitted
@@ -114,6 +116,8 @@ void operation::stopped_by_user(void* self) noexcept {
 }
 
 void operation::on_parent_cancelled(const transport::cancel_reason& said) noexcept {
+  if (own_.record != nullptr && !said.answer_awaited)
+    return drop();  // another parent will ask for what is kept
   ending_.answer_awaited &= said.answer_awaited;
   end_by(end_cause::cancelled,
          said.why == errc::cancelled ? error() : error(said.why, "the parent has ended the broadcast"));
@@ -133,7 +137,9 @@ void operation::end_by(end_cause cause, const error& reason) noexcept {
     ending_.cause = cause;
     ending_.reason = reason;
   }
-  if (stop_) stop_->request_stop();
+  if (stop_ && !(cause == end_cause::deadline && kept().outlives_answer())) stop_->request_stop();
+  if (cause != end_cause::deadline) kept().stop_elsewhere();
+  if (root_.repair != nullptr) root_.repair->end_by(cause, reason);
   progress_.set();
 }
 
@@ -166,6 +172,7 @@ void operation::give_up_closed_part() noexcept {
 /// Returns the operation to the pool, with all memory worth keeping.
 void operation::reset() noexcept {
   timer_disarm();
+  kept().leave();
   rooted_operation::unlink();
   if (bulk_ != nullptr) engine_->bulks_->release(*std::exchange(bulk_, nullptr));
   values_.clear(executed().done && executed().outcome.has_value());
@@ -206,7 +213,7 @@ void operation::launch() {
 bool operation::needs_no_coroutine() const noexcept {
   const service_table& t = table();
   return children_.empty() && !is_last() && bulk_ == nullptr && root_.condition == nullptr &&
-         !t.prepare.suspends && !t.execute.suspends && !t.finish.suspends;
+         !own_.elsewhere && !t.prepare.suspends && !t.execute.suspends && !t.finish.suspends;
 }
 
 void operation::run_at_once() {
@@ -223,7 +230,7 @@ void operation::run_at_once() {
 task<void> operation::run() {
   if (is_last()) co_await after_earlier_ones();
   bool forwarding = take_request();
-  if (forwarding && table().prepare.suspends && !subject_.is_relay()) {
+  if (forwarding && table().prepare.suspends && !only_forwards()) {
     forwarding = co_await prepare();
   } else if (forwarding) {
     forwarding = prepare_now();
@@ -241,6 +248,7 @@ task<void> operation::run() {
     co_await collect();
     if (bulk_ != nullptr && out_of_time()) bulk_->stop_landing();
     if (ending_.asked && !ending_.at_once) co_await abort_subtree();
+    if (root_.repair != nullptr) co_await root_.repair->join();
     give_up_waiting();
     if (table().finish.suspends) co_await finish();
     finish_now();
@@ -252,6 +260,7 @@ task<void> operation::run() {
   }
   answer();
   if (bulk_ != nullptr) co_await readers_gone();
+  if (kept().outlives_answer()) engine_->executor_.arm(timer_, own_.hook_until);
   while (hooks_.any_running()) {
     progress_.reset();
     co_await progress_.wait();
@@ -261,8 +270,7 @@ task<void> operation::run() {
 
 /// Takes the last step. The object may be another operation when this returns.
 void operation::end() {
-  if (table().replied != nullptr && !subject_.is_relay())
-    table().replied(subject_.service->instance, context_);
+  if (table().replied != nullptr && !only_forwards()) table().replied(subject_.service->instance, context_);
   stage_ = stage::ended;
   engine_->operation_ended(*this);
 }
@@ -272,6 +280,7 @@ task<void> operation::run_hook(hook_call work, hook_set::state& state) {
   status ended = co_await std::move(work);
   hooks_.end(state, ended);
   if (trace_ != nullptr && &state == &executed()) trace_->ended();
+  if (own_.settled && &state == &executed()) kept().end();
   progress_.set();
 }
 

@@ -11,9 +11,10 @@
 #include "scoll/bulk/predict.hpp"
 #include "scoll/collective/context.hpp"
 #include "scoll/collective/operation/condition.hpp"
+#include "scoll/collective/operation/kept_part.hpp"
+#include "scoll/collective/operation/repair.hpp"
 #include "scoll/collective/operation/reply_parts.hpp"
 #include "scoll/collective/operation/state.hpp"
-#include "scoll/collective/options.hpp"
 #include "scoll/collective/parent_request.hpp"
 #include "scoll/collective/trace.hpp"
 #include "scoll/coro/event.hpp"
@@ -23,7 +24,6 @@
 #include "scoll/coro/member_node.hpp"
 #include "scoll/coro/member_timer.hpp"
 #include "scoll/coro/stop.hpp"
-#include "scoll/coro/task.hpp"
 #include "scoll/detail/service_table.hpp"
 #include "transport/session/exchange.hpp"
 
@@ -33,9 +33,8 @@ class admission_request;
 class item_gather;
 struct bulk_head;
 
-/// One broadcast on one node. The same code runs on the root and on members. Operations are pooled, with all
-/// memory that they grow to. A member's operation is also its parent's request that is being served.
-///
+/// One broadcast on one node: the same code on the root and on members. Operations are pooled, with all memory
+/// that they grow to. A member's operation is also its parent's request that is being served.
 /// ```text
 ///   begin/accept ─► prepare ─► forward to children ─► execute ┐
 ///                      │            │                         ├─► merge as they arrive ─► finish ─► answer
@@ -51,7 +50,7 @@ class operation final : operation_state, public list_hook<>, public rooted_opera
   operation();
   ~operation();
 
-  // Called on the root.
+  // On the root.
   void start(std::coroutine_handle<> waiter, stop_token stop);
   /// Says before the start for whom this node broadcasts, if it is not for itself.
   void ask_for(node_id caller, std::string_view name) noexcept;
@@ -78,14 +77,14 @@ class operation final : operation_state, public list_hook<>, public rooted_opera
               const any_tree& tree, std::uint32_t relative, bool relay);
   void on_parent_cancelled(const transport::cancel_reason& said) noexcept override;
 
-  /// Ends the operation early: no further step begins, and hooks are asked to end. The first cause and its
-  /// reason stand, and states written from then on carry that reason. A deadline, a revoke and the root's death
-  /// end it at once. Otherwise the children are asked to report within a bounded time how far they came.
+  /// Ends the operation early: no further step begins, and hooks are asked to end. The first cause stands, and
+  /// states that are written from then on carry its reason. A deadline, a revoke and the death of the root end
+  /// it at once. Otherwise the children are asked to report within a bounded time how far they came.
   void end_by(end_cause cause, const error& reason = {}) noexcept;
   /// Makes the answer leave by `at` at the latest.
   void expire_by(time_point at) noexcept;
-  /// The service is being closed. A root's broadcast ends by `at`. On a member the hooks are asked to end, and
-  /// no further one of its own part begins; the children's answers are still awaited.
+  /// The service is being closed. A root's broadcast ends by `at`. A member's hooks are asked to end, and no
+  /// further one of its own part begins; the children's answers are still awaited.
   void close_by(time_point at) noexcept;
   void give_up_closed_part() noexcept;  ///< awaits `execute` no more if `close_by` has asked it to end
   void give_up_readers() noexcept;      ///< keeps bulk data for nobody any more, if it has answered
@@ -111,6 +110,8 @@ class operation final : operation_state, public list_hook<>, public rooted_opera
   friend class reply_parts;
   friend class reply_stream;
   friend class broadcast_condition;
+  friend class broadcast_repair;
+  friend class kept_part;
   using child = operation_child;
 
   // Life.
@@ -173,6 +174,9 @@ class operation final : operation_state, public list_hook<>, public rooted_opera
   void heard(child& c, transport::reply_event& event) noexcept;
   task<void> collect();
   bool all_settled() const noexcept { return children_.unsettled == 0 && own_.settled && is_drained(); }
+  bool collected() const noexcept {
+    return all_settled() && (root_.repair == nullptr || root_.repair->is_over());
+  }
   bool is_drained() const noexcept;
   task<void> abort_subtree();
   void settle_own();
@@ -194,8 +198,11 @@ class operation final : operation_state, public list_hook<>, public rooted_opera
   // Answers in parts, and results that are given out before the end.
   bool result_given() const noexcept { return root_.condition != nullptr && root_.condition->given(); }
   bool finishes_here() const noexcept;
-  bool fails_fast() const noexcept { return (subject_.head.flags & collective_head::tell_losses) != 0; }
+  bool tells_losses() const noexcept { return (subject_.head.flags & collective_head::tell_losses) != 0; }
+  bool fails_fast() const noexcept { return tells_losses() && !subject_.head.keeps_parts(); }
   reply_parts parts() noexcept { return reply_parts(*this); }
+  kept_part kept() noexcept { return kept_part(*this); }
+  bool only_forwards() const noexcept { return subject_.is_relay() || own_.elsewhere; }
   reply_memory& memory_for_parts() const noexcept { return engine_->reply_memory_; }
   collective_statistics& statistics() const noexcept { return engine_->statistics_; }
   std::span<std::byte> scratch() const { return engine_->pools_->scratch(); }

@@ -9,6 +9,7 @@
 #include "scoll/collective/bulk_data.hpp"
 #include "scoll/collective/offered_members.hpp"
 #include "scoll/collective/operation/end_cause.hpp"
+#include "scoll/collective/operation/own_records.hpp"
 #include "scoll/collective/outcome_builder.hpp"
 #include "scoll/coro/result.hpp"
 #include "transport/io/buffer.hpp"
@@ -17,6 +18,7 @@
 namespace scoll::detail {
 
 class broadcast_condition;
+class broadcast_repair;
 
 struct request_data {
   transport::buffer_view forwarded;
@@ -35,9 +37,12 @@ struct loaded_request {
 
 /// This node's own part, beside its children.
 struct own_part {
-  bool begun = false;    ///< `execute` was called
-  bool settled = false;  ///< its result is in the account
-  error closed;          ///< why it was asked to end, if it was
+  bool begun = false;                  ///< `execute` was called
+  bool settled = false;                ///< its result is in the account
+  error closed;                        ///< why it was asked to end, if it was
+  bool elsewhere = false;              ///< another operation of the same broadcast does it, or has done it
+  std::shared_ptr<own_record> record;  ///< for further rounds; null if there will be none
+  time_point hook_until{};             ///< its hook may go on until then, if that is after the answer
 };
 
 struct operation_ending {
@@ -63,6 +68,8 @@ struct root_side {
   bool result_taken = false;
   std::optional<bulk_report> bulk;                 ///< `taken` is set at the end
   std::unique_ptr<broadcast_condition> condition;  ///< null if the await ends with the broadcast
+  std::unique_ptr<broadcast_repair> repair;        ///< null if nobody is asked in further rounds
+  broadcast_repair* round_of = nullptr;            ///< of a further round: the broadcast that it is for
 };
 
 }  // namespace scoll::detail

@@ -75,10 +75,10 @@ constexpr std::size_t merged_in_one_go = std::size_t{256} * 1024;
 
 task<void> operation::collect() {
   std::size_t merged = 0;
-  while (!all_settled() && !out_of_time()) {
+  while (!collected() && !out_of_time()) {
     progress_.reset();
     const bool more = bulk_ != nullptr && hand_out_bulk();
-    if (executed().done && !own_.settled) settle_own();
+    if (!own_.settled && (own_.elsewhere ? kept().is_known() : executed().done)) settle_own();
     for (child& c : children_.all()) {
       while (c.has_news() && !out_of_time()) {
         if (c.lost && !c.has_part() && asks_again(c)) {
@@ -102,9 +102,10 @@ task<void> operation::collect() {
     parts().tell_all();
     if (stream_ != nullptr) stream_->pass_on();
     if (root_.condition != nullptr && root_.condition->is_decided()) co_await root_.condition->give_out();
+    if (root_.repair != nullptr) root_.repair->go_on();
     if (more) {
       co_await yield();
-    } else if (!all_settled() && !out_of_time()) {
+    } else if (!collected() && !out_of_time()) {
       co_await progress_.wait();
     }
   }
@@ -117,7 +118,7 @@ task<void> operation::abort_subtree() {
   if (over()) co_return;
   abort_children();
   const auto is_awaited = [](const child& c) { return c.at == child::stage::pending; };
-  while ((std::ranges::any_of(children_.all(), is_awaited) || executed().running) && !over()) {
+  while ((std::ranges::any_of(children_.all(), is_awaited) || kept().runs()) && !over()) {
     progress_.reset();
     co_await progress_.wait();
   }
@@ -128,8 +129,10 @@ bool operation::is_drained() const noexcept {
 }
 
 void operation::settle_own() {
+  if (own_.elsewhere) return kept().take();
   own_.settled = true;
   if (executed().outcome && stream_ != nullptr) return stream_->own_returned();
+  kept().end();
   if (executed().outcome && result_given())
     return mark_self(member_state::executed, note(phase::reply, broadcast_condition::too_late()));
   if (executed().outcome) {

@@ -137,9 +137,9 @@ void reply_parts::heard_permission(transport::incoming& self) noexcept {
 }
 
 std::size_t reply_parts::tell_losses(std::size_t mark) {
-  if (!op_.fails_fast() || op_.out_of_time() || op_.result_given()) return mark;
+  if (!op_.tells_losses() || op_.out_of_time() || op_.result_given()) return mark;
   if (!op_.subject_.is_root()) return send_losses(mark);
-  end_by_loss();
+  if (op_.fails_fast()) end_by_loss();
   return mark;
 }
 

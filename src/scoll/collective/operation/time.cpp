@@ -51,6 +51,7 @@ void operation::rearm() {
   for (const child& c : children_.all()) {
     if (c.at == child::stage::pending) next = std::min(next, c.due);
   }
+  if (root_.repair != nullptr) next = std::min(next, root_.repair->due());
   if (timer_.armed()) {
     if (timer_.at() <= next) return;
     engine_->executor_.disarm(timer_);
@@ -65,10 +66,14 @@ void operation::timer_disarm() noexcept {
 
 void operation::on_timer() noexcept {
   const time_point now = engine_->executor_.now();
+  if (answered() && kept().is_written()) return static_cast<void>(stop_->request_stop());
   if (now >= times_.expires) return end_by(end_cause::deadline);
+  if (root_.repair != nullptr && root_.repair->due() <= now) root_.repair->hurry();
   for (child& c : children_.all()) {
     if (c.at != child::stage::pending || c.due > now) continue;
-    const bool reached = c.cancel();
+    const bool reached =
+        SCOLL_MUTANT(round_late_answer_taken, "a lost child's answer is taken if it comes late") ||
+        c.cancel();
     c.lose(make_error(errc::deadline_exceeded, "no answer from the subtree of {} nodes in time", c.nodes),
            reached);
     progress_.set();

@@ -78,14 +78,14 @@ time_point time_to_admit(time_point arrived, const collective_head& head) {
 }
 
 time_point operation_times::child_due(time_point now, std::int64_t levels, nanoseconds to_child) const {
-  if (by_deadline) return expires;
+  if (by_deadline) return std::min(expires, first_round_ends);
   const nanoseconds per_level = std::max(rtt, to_child) + margin;
   if (SCOLL_MUTANT(timeout_without_cascade, "a child is awaited as if it had no subtree")) levels = 1;
   return std::min(expires, saturating_add(now, levels * per_level + processing + bulk));
 }
 
 std::uint64_t operation_times::remaining_ns(time_point now) const {
-  return by_deadline ? remaining_on_wire(expires, now) : 0;
+  return by_deadline ? remaining_on_wire(std::min(expires, first_round_ends), now) : 0;
 }
 
 void operation_times::shorten_to_round_trip(time_point now, std::int64_t levels) {

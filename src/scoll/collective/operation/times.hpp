@@ -17,6 +17,8 @@ namespace scoll::detail {
 struct operation_times {
   time_point started{};
   time_point expires = never;
+  time_point first_round_ends =
+      never;              ///< at the root: the children have no longer, if others are to be asked
   time_limit limit;       ///< the limit of the whole operation; set on the root only
   nanoseconds margin{0};  ///< the part that each level keeps, so that it answers before its parent gives up
   nanoseconds rtt{0};     ///< the round trip to a child

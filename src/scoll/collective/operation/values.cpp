@@ -32,6 +32,12 @@ void* operation_values::make_room_for_own() {
   return own_;
 }
 
+status operation_values::decode_own(std::span<const std::byte> bytes) {
+  status decoded = table_->decode_reply(make_room_for_own(), bytes);
+  if (!decoded) frame_pool::deallocate(std::exchange(own_, nullptr), table_->reply_size);
+  return decoded;
+}
+
 status operation_values::add_arrived(std::span<const std::byte> bytes) {
   void* at = frame_pool::allocate(table_->reply_size);
   status decoded = table_->decode_reply(at, bytes);

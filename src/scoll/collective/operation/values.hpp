@@ -35,8 +35,12 @@ class operation_values {
 
   /// Makes uninitialised room for the reply of `execute`.
   void* make_room_for_own();
+  /// The room, with the reply once `execute` has constructed it; null when it is merged.
+  void* own() const noexcept { return own_; }
   /// Merges the reply that `execute` has constructed in its room.
   void merge_own() noexcept { merge(own_); }
+  /// Decodes a reply of this node that was kept, instead of executing.
+  status decode_own(std::span<const std::byte> bytes);
 
   /// Decodes a value that a child sent. Several values of one child are merged with each other first.
   status add_arrived(std::span<const std::byte> bytes);
@@ -48,6 +52,10 @@ class operation_values {
 
   void* merged() const noexcept { return merged_; }
   void drop_merged() noexcept { drop(merged_); }
+  /// Merges what another operation of the same service has merged.
+  void merge_all_of(operation_values& other) noexcept {
+    if (other.merged_ != nullptr) merge(other.merged_);
+  }
   void hold_merged() noexcept;
   /// Puts the merged value aside, so that nothing is merged into it any more.
   void give_out() noexcept { given_ = std::exchange(merged_, nullptr); }
