@@ -262,7 +262,7 @@ TEST_CASE("the caller's token ends a stream", "[streams]") {
 }
 
 TEST_CASE("members whose root, or whose parent, is known to be dead stop putting items", "[streams]") {
-  const std::uint32_t dead = GENERATE(0, 2);
+  const std::uint32_t dead = GENERATE(0U, 2U);
   served s(6, chain{});
   std::optional<reading> r;
   r.emplace(s.c, s.g, pages::request{1'000, 30'000}, bcast_options{.deadline = 600s}, 0ns, true);
