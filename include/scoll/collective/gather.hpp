@@ -106,7 +106,8 @@ bool gathering<S>::next_awaiter::advance(detail::item_waiter& self) noexcept {
 /// The options are those of `bcast`. A broadcast without a deadline is bounded by the processing bound of the
 /// service as any other, and the time in which the reader takes no items counts. Errors are in the
 /// `gathering`'s status: those of `bcast`, `busy` (this node has no memory for a part of each child's reply,
-/// `node_options::reply_memory`), and `unsupported` (together with bulk data, `until`, `fail_fast` or `trace`).
+/// `node_options::reply_memory`), and `unsupported` (together with bulk data, `until`, `on_failure` or
+/// `trace`).
 template <collective_service S>
   requires detail::streams<S>
 gathering<S> gather(const group<S>& g, const std::type_identity_t<detail::request_t<S>>& request,
