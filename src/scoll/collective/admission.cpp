@@ -240,7 +240,7 @@ error engine::admit_to_group(const admission_request& request, const collective_
   operation* op = acquire(static_cast<collective_kind>(head.kind));
   ++statistics_.received;
   if (dissents) op->result_.dissenters = {1, group->self_rank};
-  op->own_ = std::move(own);
+  if (head.keeps_parts()) op->own_ = std::move(own);
   op->accept(request, head, group, std::move(among), std::move(service), *here->tree, here->relative, relay);
   return {};
 }
