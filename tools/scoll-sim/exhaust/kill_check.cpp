@@ -21,11 +21,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t the_group = 1, the_broadcast = 1;
-constexpr nanoseconds creation = 100ms;
-constexpr nanoseconds news_take = 3ms;  // until the others hear of a loud death
+constexpr std::uint64_t asked_group = 1, asked_broadcast = 1;
+constexpr nanoseconds creation_takes = 100ms;
+constexpr nanoseconds word_takes = 3ms;  // until the others hear of a loud death
 constexpr nanoseconds longest_await = 60s;
-constexpr nanoseconds time_to_end = 12s;
+constexpr nanoseconds rest_takes = 12s;
 constexpr std::chrono::microseconds work = 30us;  // of each member, so that it can die meanwhile
 
 std::string_view to_string(failure_policy policy) {
@@ -66,21 +66,21 @@ class kill_trial {
  public:
   explicit kill_trial(const kill_bounds& b) : bounds_(b), cluster_(std::make_unique<cluster>(plan_of(b))) {
     events::group made;
-    made.number = the_group;
+    made.number = asked_group;
     made.tree = b.tree.kind;
     made.tree_parameter = b.tree.params[0];
     made.members = number_set::below(b.members);
     made.lasting = true;
     carry_out(made);
-    run_for(creation);
+    run_for(creation_takes);
     events::policy policy;
-    policy.broadcast = the_broadcast;
+    policy.broadcast = asked_broadcast;
     policy.fail_fast = b.policy == fail_fast;
     policy.repairs = b.policy == repair;
     carry_out(policy);
     events::bcast asked;
-    asked.number = the_broadcast;
-    asked.group = the_group;
+    asked.number = asked_broadcast;
+    asked.group = asked_group;
     asked.work = work;
     carry_out(asked);
   }
@@ -99,7 +99,7 @@ class kill_trial {
     carry_out(events::crash{victim, bounds_.what == member_end::silent});
     if (bounds_.what == member_end::reboot) carry_out(events::boot{victim});
     if (bounds_.what != member_end::loud) return;
-    run_for(news_take);
+    run_for(word_takes);
     for (std::uint32_t host = 0; host < bounds_.members; ++host)
       carry_out(events::verdict{host, victim, news::dead});
   }
@@ -113,7 +113,7 @@ class kill_trial {
     if (fault.empty()) {
       violations found;
       cluster_->begin_shutdown();
-      run_for(time_to_end);
+      run_for(rest_takes);
       cluster_->bury_the_dead();
       check_broadcasts(*cluster_, found);
       check_shutdown(*cluster_, found);
@@ -130,7 +130,7 @@ class kill_trial {
   }
   nanoseconds now() const { return cluster_->world().now(); }
   void run_for(nanoseconds d) { cluster_->world().run_until(now() + d); }
-  const broadcast_record& told() const { return cluster_->broadcasts().at(the_broadcast); }
+  const broadcast_record& told() const { return cluster_->broadcasts().at(asked_broadcast); }
   bool root_died() const { return victim_ == 0U; }
   bool over() const { return root_died() || told().done; }
 
