@@ -15,8 +15,8 @@ using namespace scoll::test;
 namespace {
 
 /// The numbers of members around powers of two.
-constexpr std::uint32_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33};
-constexpr tree_spec deep_trees[] = {chain{}, knomial{2}, kary{3}};
+constexpr std::uint32_t member_counts[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33};
+constexpr tree_spec stream_trees[] = {chain{}, knomial{2}, kary{3}};
 
 struct served {
   virtual_cluster c;
@@ -40,7 +40,7 @@ std::uint64_t parts_sent(cluster& c) {
 
 TEST_CASE("every item comes once and in order, over every tree and number of members", "[streams]") {
   for (const tree_spec& spec : trees) {
-    for (const std::uint32_t n : sizes) {
+    for (const std::uint32_t n : member_counts) {
       served s(n, spec, n / 2);
       struct shape {
         std::uint32_t items, bytes;
@@ -112,7 +112,7 @@ TEST_CASE("items may be as large as the limit, and no larger", "[streams]") {
 
 TEST_CASE("a reader that stops holds all members back, and nothing piles up", "[streams]") {
   constexpr std::uint32_t n = 8;
-  const tree_spec spec = deep_trees[GENERATE(0, 1, 2)];
+  const tree_spec spec = stream_trees[GENERATE(0, 1, 2)];
   INFO(to_string(spec));
   served s(n, spec);
   reading r(s.c, s.g, {1'000, 30'000}, {.deadline = 60s}, 0ns, true);  // each item fills a part
@@ -167,7 +167,7 @@ TEST_CASE("a reader that stops holds all members back, and nothing piles up", "[
 }
 
 TEST_CASE("a slow reader gets everything", "[streams]") {
-  for (const tree_spec& spec : deep_trees) {
+  for (const tree_spec& spec : stream_trees) {
     served s(9, spec, 4);
     reading r(s.c, s.g, {40, 12'000}, {.deadline = 60s}, 10ms);
     std::uint32_t ahead = 0;
@@ -226,7 +226,7 @@ TEST_CASE("an interior member that dies costs the members whose last item has no
 }
 
 TEST_CASE("a member that fails after some items is not merged", "[streams]") {
-  for (const tree_spec& spec : deep_trees) {
+  for (const tree_spec& spec : stream_trees) {
     served s(7, spec);
     const error broken(errc::io_error, "the disk is broken");
     s.service.log->failing = {{3, broken}, {0, broken}};
@@ -241,7 +241,7 @@ TEST_CASE("a member that fails after some items is not merged", "[streams]") {
 }
 
 TEST_CASE("the caller's token ends a stream", "[streams]") {
-  for (const tree_spec& spec : deep_trees) {
+  for (const tree_spec& spec : stream_trees) {
     served s(9, spec);
     for (std::uint32_t rank = 0; rank < 9; ++rank) s.service.log->pause[rank] = 10ms;
     s.service.log->items[5] = 1;
