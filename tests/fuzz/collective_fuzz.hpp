@@ -97,7 +97,7 @@ inline void creation_input(std::span<const std::byte> bytes) {
 inline void head_input(std::span<const std::byte> bytes) {
   const auto head = scoll::wire::decode_from<scoll::detail::collective_head>(bytes);
   if (!head) return;
-  static_cast<void>(head->repairs_rightly());
+  static_cast<void>(head->has_valid_flags());
   static_cast<void>(scoll::check_tree({head->tree_kind, head->tree_params}, head->root_rank % 4096 + 1));
   static_cast<void>(scoll::wire::decode_from<scoll::detail::collective_reply_head>(bytes.first(16)));
 }

@@ -21,7 +21,7 @@ constexpr remote_function<std::uint32_t, std::string> read_block{"rights.read"};
 constexpr remote_function<std::uint32_t, std::string> write_block{"rights.write"};
 
 constexpr node_id server = 1;
-constexpr node_id somebody = transport::client_bit | 5;
+constexpr node_id a_client = transport::client_bit | 5;
 
 call_rights rights(std::string_view text) {
   auto parsed = call_rights::parse(text);
@@ -44,8 +44,8 @@ node_options with_rights(std::string_view text, const transport::security_option
 }
 
 /// Servers, and clients that know only their addresses.
-struct asked {
-  asked(const node_options& base, std::uint32_t servers = 1) : c(world_kind::tcp_v4, servers, base) {
+struct rights_world {
+  rights_world(const node_options& base, std::uint32_t servers = 1) : c(world_kind::tcp_v4, servers, base) {
     for (std::uint32_t i = 0; i < servers; ++i) {
       const auto tell = [](const std::uint32_t&, call_context& call) {
         return std::string(call.caller_name());
@@ -71,7 +71,7 @@ struct asked {
     return done;
   }
   /// The answer to one call of a client that comes and goes.
-  ship_result<std::string> ask(const remote_function<std::uint32_t, std::string>& f, node_id as = somebody,
+  ship_result<std::string> ask(const remote_function<std::uint32_t, std::string>& f, node_id as = a_client,
                                const transport::security_options& security = {}) {
     return by_client(as, security, [&](node& client) { return c.run(ship(client, c.address(0), f, 7U)); });
   }
@@ -88,29 +88,29 @@ struct asked {
 
 TEST_CASE("a list of rights says who may call what, and a named client's entry replaces that of all") {
   const auto r = rights("client=a|b, client/backup=*, client/idle=service:0x0204, node=c|service:0x0205");
-  CHECK(r.may_call(somebody, "", "a"));
-  CHECK(r.may_call(somebody, "unlisted", "b"));
-  CHECK_FALSE(r.may_call(somebody, "", "c"));
-  CHECK_FALSE(r.may_broadcast(somebody, "", service_id{0x0204}));
-  CHECK(r.may_call(somebody, "backup", "c"));
-  CHECK(r.may_broadcast(somebody, "backup", service_id{0x0999}));
-  CHECK_FALSE(r.may_call(somebody, "idle", "a"));
-  CHECK(r.may_broadcast(somebody, "idle", service_id{0x0204}));
+  CHECK(r.may_call(a_client, "", "a"));
+  CHECK(r.may_call(a_client, "unlisted", "b"));
+  CHECK_FALSE(r.may_call(a_client, "", "c"));
+  CHECK_FALSE(r.may_broadcast(a_client, "", service_id{0x0204}));
+  CHECK(r.may_call(a_client, "backup", "c"));
+  CHECK(r.may_broadcast(a_client, "backup", service_id{0x0999}));
+  CHECK_FALSE(r.may_call(a_client, "idle", "a"));
+  CHECK(r.may_broadcast(a_client, "idle", service_id{0x0204}));
   CHECK(r.may_call(server, "", "c"));
   CHECK_FALSE(r.may_call(server, "", "a"));
   CHECK(r.may_broadcast(server, "", service_id{0x0205}));
   CHECK_FALSE(r.may_broadcast(server, "", service_id{0x0204}));
-  CHECK(rights(to_string(r)).may_call(somebody, "", "b"));
+  CHECK(rights(to_string(r)).may_call(a_client, "", "b"));
   CHECK(to_string(rights(to_string(r))) == to_string(r));
 }
 
 TEST_CASE("without a list everybody may call everything, and with one, clients without an entry nothing") {
-  CHECK(call_rights().may_call(somebody, "", "a"));
-  CHECK(call_rights().may_broadcast(somebody, "", service_id{1}));
+  CHECK(call_rights().may_call(a_client, "", "a"));
+  CHECK(call_rights().may_broadcast(a_client, "", service_id{1}));
   CHECK(rights("").empty());
   const auto r = rights("client/backup=a");
-  CHECK_FALSE(r.may_call(somebody, "", "a"));
-  CHECK_FALSE(r.may_call(somebody, "backups", "a"));
+  CHECK_FALSE(r.may_call(a_client, "", "a"));
+  CHECK_FALSE(r.may_call(a_client, "backups", "a"));
   CHECK(r.may_call(server, "", "a"));
   CHECK(r.may_broadcast(server, "", service_id{1}));
 }
@@ -128,7 +128,7 @@ TEST_CASE("what is wrong with a list of rights is said, with the entry") {
 
 TEST_CASE("a client that may not call a function is refused by the server, whatever the client checks",
           "[reactor]") {
-  asked a(with_rights("client=rights.read"));
+  rights_world a(with_rights("client=rights.read"));
   const auto read = a.ask(read_block);
   REQUIRE(read.has_value());
   CHECK(read->empty());  // no certificate, no name
@@ -144,11 +144,11 @@ TEST_CASE("a client is known by the name in its certificate, and may what its en
   const security::node_files node(ours, security::node_name(1), ours.pem());
   const security::node_files backup(ours, "URI:scoll://test/client/backup", ours.pem());
   const security::node_files reader(ours, "URI:scoll://test/client/reader", ours.pem());
-  asked a(with_rights("client=rights.read, client/backup=rights.read|rights.write", node.tls()));
-  CHECK(a.ask(read_block, somebody, backup.tls()).value() == "backup");
-  CHECK(a.ask(write_block, somebody, backup.tls()).value() == "backup");
-  CHECK(a.ask(read_block, somebody + 1, reader.tls()).value() == "reader");
-  const auto write = a.ask(write_block, somebody + 1, reader.tls());
+  rights_world a(with_rights("client=rights.read, client/backup=rights.read|rights.write", node.tls()));
+  CHECK(a.ask(read_block, a_client, backup.tls()).value() == "backup");
+  CHECK(a.ask(write_block, a_client, backup.tls()).value() == "backup");
+  CHECK(a.ask(read_block, a_client + 1, reader.tls()).value() == "reader");
+  const auto write = a.ask(write_block, a_client + 1, reader.tls());
   REQUIRE(!write.has_value());
   CHECK(write.error() == errc::not_authorised);
   CHECK_THAT(std::string(write.error().text()), Catch::Contains("client reader"));
@@ -159,10 +159,10 @@ TEST_CASE("the id of a client that is there is of no use to a client with anothe
   const security::node_files node(ours, security::node_name(1), ours.pem());
   const security::node_files backup(ours, "URI:scoll://test/client/backup", ours.pem());
   const security::node_files reader(ours, "URI:scoll://test/client/reader", ours.pem());
-  asked a(with_rights("client=*", node.tls()));
-  const auto both = a.by_client(somebody, backup.tls(), [&](class node& first) {
+  rights_world a(with_rights("client=*", node.tls()));
+  const auto both = a.by_client(a_client, backup.tls(), [&](class node& first) {
     const auto before = a.c.run(ship(first, a.c.address(0), read_block, 7U));
-    const auto stolen = a.ask(read_block, somebody, reader.tls());
+    const auto stolen = a.ask(read_block, a_client, reader.tls());
     const auto after = a.c.run(ship(first, a.c.address(0), read_block, 7U));
     return std::tuple(before, stolen, after);
   });
@@ -179,8 +179,8 @@ TEST_CASE("a client that speaks as a member of a group is refused, without any l
     }
     std::optional<error> outcome;
   };
-  asked a({});
-  const error outcome = a.by_client(somebody, {}, [&](node& client) {
+  rights_world a({});
+  const error outcome = a.by_client(a_client, {}, [&](node& client) {
     client.add_peer(server, a.c.address(0)).value();
     transport::endpoint& wire = scoll::detail::node_access::engine(client).wire();
     told answer;
@@ -198,10 +198,10 @@ TEST_CASE("a broadcast for a client needs the right to the service, and members 
   const bool allowed = GENERATE(false, true);
   const std::string service = fmt::format("service:{:#06x}", static_cast<std::uint32_t>(probe::id));
   SECTION("for a client") {
-    asked a(with_rights(allowed ? "client=" + service : "client=rights.read"), 3);
+    rights_world a(with_rights(allowed ? "client=" + service : "client=rights.read"), 3);
     a.c.serve(probe{std::make_shared<probe_log>()});
     const auto g = a.c.make_group<probe>(0, kary{2});
-    const auto r = a.by_client(somebody, {}, [&](node& client) {
+    const auto r = a.by_client(a_client, {}, [&](node& client) {
       const remote_group<probe> there(client, a.c.address(0), g.id());
       return a.c.run(bcast(there, {3}, {}));
     });
@@ -210,7 +210,7 @@ TEST_CASE("a broadcast for a client needs the right to the service, and members 
     CHECK(a.events() == (allowed ? 0 : 1));
   }
   SECTION("of a node") {
-    asked a(with_rights(allowed ? "node=" + service : "node=rights.read"), 3);
+    rights_world a(with_rights(allowed ? "node=" + service : "node=rights.read"), 3);
     a.c.serve(probe{std::make_shared<probe_log>()});
     const auto g = a.c.try_group<probe>(0, kary{2});
     CHECK(g.has_value() == allowed);
