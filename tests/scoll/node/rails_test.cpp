@@ -211,7 +211,7 @@ TEST_CASE("addresses in another order than the peer's rails are told in an event
   REQUIRE(told != events.end());
   CHECK_THAT(told->text,
              Catch::Contains("is crossed: its connections arrive at rail 1 of the peer, not at rail 2"));
-  const std::vector<std::string> said = detail::explain_paths(1, 2, c[1].paths(2));
+  const std::vector<std::string> said = scoll::detail::explain_paths(1, 2, c[1].paths(2));
   CHECK(std::ranges::any_of(said, [](const std::string& each) {
     return each.find("arrive at rail 1 of the peer, not at rail 2") != std::string::npos;
   }));
