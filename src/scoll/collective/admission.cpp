@@ -223,9 +223,11 @@ error engine::admit_to_group(const admission_request& request, const collective_
   if (dissents && (head.flags & collective_head::same_view) != 0 &&
       !SCOLL_MUTANT(same_view_ignored, "a member that sees other nodes alive takes part all the same"))
     return make_error(errc::view_differs, "node {} sees other nodes alive than the root", options_.id);
-  const std::size_t for_parts =
-      least_bytes_for_parts(head, *service->table, *here->tree, here->members, here->relative);
-  if (const error full = reply_memory_.why_full(for_parts)) return full;
+  if (head.may_come_in_parts()) {
+    const std::size_t least =
+        least_bytes_for_parts(head, *service->table, *here->tree, here->members, here->relative);
+    if (const error full = reply_memory_.why_full(least)) return full;
+  }
   const bool relay = head.is_broadcast() && head.service_version != service->table->version &&
                      !SCOLL_MUTANT(version_unchecked, "a request of another version is executed");
   if (head.is_broadcast() && !relay && head.streams_items() != service->table->streams)

@@ -199,6 +199,7 @@ begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& 
                                 options_.max_operations)};
   }
   ++statistics_.started;
+  op->subject_.as = operation_subject::role::root;
   op->subject_.head = {};
   op->subject_.head.kind = static_cast<std::uint8_t>(kind);
   op->subject_.head.tree_kind = tree.kind;

@@ -95,7 +95,7 @@ void operation::give_up_own() {
 void operation::answer() {
   stage_ = stage::answered;
   user_stop_.disconnect();
-  if (stop_ && !kept().outlives_answer()) stop_->request_stop();
+  if (stop_ && !(is_kept() && kept().outlives_answer())) stop_->request_stop();
   if (trace_ != nullptr) trace_->answered();
   if (stream_ != nullptr) stream_->close();
   result_.clean = all_clean();
@@ -187,8 +187,8 @@ namespace {
 
 /// The most bytes of the reply that is merged of this node and those below it.
 std::size_t capacity_here(const operation_subject& s, const operation_values& values) {
-  const bool differs = s.table->capacity_for != nullptr;
-  return values.reply_capacity(differs ? s.tree.subtree_nodes(s.members, s.relative) : 1);
+  if (s.table->capacity_for == nullptr) return s.table->reply_capacity;
+  return values.reply_capacity(s.tree.subtree_nodes(s.members, s.relative));
 }
 
 }  // namespace

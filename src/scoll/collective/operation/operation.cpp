@@ -73,7 +73,6 @@ void operation::deliver_to(item_gather& reader) noexcept {
 
 void operation::start(std::coroutine_handle<> waiter, stop_token stop) {
   root_.waiter = waiter;
-  subject_.as = operation_subject::role::root;
   subject_.head.watermark =
       SCOLL_MUTANT(watermark_ahead, "a root says that operations have ended which have not")
           ? subject_.head.operation.counter
@@ -102,7 +101,7 @@ void operation::accept(const admission_request& request, const collective_head& 
   request_.forwarded = needs_no_coroutine() ? std::move(request.payload())
                                             : engine_->endpoint_.keep(std::move(request.payload()));
   times_.begin_as_member(request.arrived(), head, subject_.levels());
-  kept().enter();
+  if (is_kept()) kept().enter();
   rearm();
   request.accept(*this);
   parts().set_aside().ignore();  // the request would not have been admitted
@@ -172,7 +171,7 @@ void operation::give_up_closed_part() noexcept {
 /// Returns the operation to the pool, with all memory worth keeping.
 void operation::reset() noexcept {
   timer_disarm();
-  kept().leave();
+  if (is_kept()) kept().leave();
   rooted_operation::unlink();
   if (bulk_ != nullptr) engine_->bulks_->release(*std::exchange(bulk_, nullptr));
   values_.clear(executed().done && executed().outcome.has_value());
@@ -189,10 +188,10 @@ void operation::reset() noexcept {
   trace_.reset();
   hooks_.clear();
   caller_.reset();
-  own_ = {};
-  ending_ = {};
-  result_ = {};
-  root_ = {};
+  own_.clear();
+  ending_.clear();
+  result_.clear();
+  if (subject_.is_root()) root_ = {};
   times_ = {};
   stage_ = stage::idle;
   stop_.reset();
@@ -260,7 +259,7 @@ task<void> operation::run() {
   }
   answer();
   if (bulk_ != nullptr) co_await readers_gone();
-  if (kept().outlives_answer()) engine_->executor_.arm(timer_, own_.hook_until);
+  if (is_kept() && kept().outlives_answer()) engine_->executor_.arm(timer_, own_.hook_until);
   while (hooks_.any_running()) {
     progress_.reset();
     co_await progress_.wait();
@@ -280,7 +279,7 @@ task<void> operation::run_hook(hook_call work, hook_set::state& state) {
   status ended = co_await std::move(work);
   hooks_.end(state, ended);
   if (trace_ != nullptr && &state == &executed()) trace_->ended();
-  if (own_.settled && &state == &executed()) kept().end();
+  if (is_kept() && own_.settled && &state == &executed()) kept().end();
   progress_.set();
 }
 

@@ -201,6 +201,7 @@ class operation final : operation_state, public list_hook<>, public rooted_opera
   bool tells_losses() const noexcept { return (subject_.head.flags & collective_head::tell_losses) != 0; }
   bool fails_fast() const noexcept { return tells_losses() && !subject_.head.keeps_parts(); }
   reply_parts parts() noexcept { return reply_parts(*this); }
+  bool is_kept() const noexcept { return own_.record != nullptr; }
   kept_part kept() noexcept { return kept_part(*this); }
   bool only_forwards() const noexcept { return subject_.is_relay() || own_.elsewhere; }
   reply_memory& memory_for_parts() const noexcept { return engine_->reply_memory_; }

@@ -46,7 +46,7 @@ void own_records::prolong(const broadcast_name& name, time_point until) {
   if (at != records_.end()) at->second.until = std::max(at->second.until, until);
 }
 
-void own_records::ended_below(const group_id& group, const operation_id& of, std::uint64_t counter) {
+void own_records::drop_below(const group_id& group, const operation_id& of, std::uint64_t counter) {
   if (SCOLL_MUTANT(record_outlives_watermark, "a reply is kept though its root says that all is over"))
     return;
   const broadcast_name first{group, of.root, of.incarnation, 0};

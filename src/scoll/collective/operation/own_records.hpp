@@ -100,7 +100,9 @@ class own_records {
   void prolong(const broadcast_name& name, time_point until);
 
   /// The broadcasts of that life of a root to a group with counters below `counter` have ended.
-  void ended_below(const group_id& group, const operation_id& of, std::uint64_t counter);
+  void ended_below(const group_id& group, const operation_id& of, std::uint64_t counter) {
+    if (!records_.empty()) drop_below(group, of, counter);
+  }
   void end_group(const group_id& group);
   /// Drops one whose operation has answered. It is for nothing but a deliberate bug.
   void forget(const broadcast_name& name);
@@ -114,6 +116,7 @@ class own_records {
   using table = std::map<broadcast_name, kept>;
 
   table::iterator drop(table::iterator at) noexcept;
+  void drop_below(const group_id& group, const operation_id& of, std::uint64_t counter);
   void watch(time_point until);
   void on_time() noexcept;
 

@@ -43,6 +43,13 @@ struct own_part {
   bool elsewhere = false;              ///< another operation of the same broadcast does it, or has done it
   std::shared_ptr<own_record> record;  ///< for further rounds; null if there will be none
   time_point hook_until{};             ///< its hook may go on until then, if that is after the answer
+
+  void clear() noexcept {
+    begun = settled = elsewhere = false;
+    if (closed) closed = {};
+    if (record != nullptr) record.reset();
+    hook_until = {};
+  }
 };
 
 struct operation_ending {
@@ -51,12 +58,25 @@ struct operation_ending {
   bool asked = false;          ///< asked to end, perhaps after the time was over
   bool at_once = false;        ///< what the children have done by now is not awaited
   bool answer_awaited = true;  ///< the parent awaits the answer
+
+  void clear() noexcept {
+    cause = end_cause::none;
+    if (reason) reason = {};
+    asked = at_once = false;
+    answer_awaited = true;
+  }
 };
 
 struct operation_result {
   bool clean = false;  ///< all of the subtree executed and is merged
   status why;          ///< the reason, at the root
   dissent dissenters;  ///< the dissenters in this subtree
+
+  void clear() noexcept {
+    clean = false;
+    if (!why) why = {};
+    dissenters = {};
+  }
 };
 
 /// What encoding an answer gives if the value has been given up because it does not fit.

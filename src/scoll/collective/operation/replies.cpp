@@ -132,7 +132,7 @@ void operation::settle_own() {
   if (own_.elsewhere) return kept().take();
   own_.settled = true;
   if (executed().outcome && stream_ != nullptr) return stream_->own_returned();
-  kept().end();
+  if (is_kept()) kept().end();
   if (executed().outcome && result_given())
     return mark_self(member_state::executed, note(phase::reply, broadcast_condition::too_late()));
   if (executed().outcome) {

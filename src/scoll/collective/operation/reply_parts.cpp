@@ -36,7 +36,6 @@ constexpr bool is_lost(const member_report& r) noexcept {
 std::size_t least_bytes_for_parts(const collective_head& head, const service_table& table,
                                   const any_tree& tree, std::uint32_t members, std::uint32_t relative) {
   const bool streams = (head.flags & collective_head::streams) != 0;
-  if (!streams && !head.answers_in_parts()) return 0;
   const std::uint32_t most = std::min(tree.fan_out(members, relative), members - 1);
   std::size_t children = 0;  // leaves among them send parts if they stream only
   auto cursor = tree.cursor(members, relative);
@@ -61,6 +60,7 @@ std::uint32_t most_part_bytes(const collective_head& head, const service_table& 
 
 status reply_parts::set_aside() {
   const operation_subject& s = op_.subject_;
+  if (!s.head.may_come_in_parts()) return {};
   reply_memory& memory = op_.memory_for_parts();
   std::size_t bytes = least_bytes_for_parts(s.head, *s.table, s.tree, s.members, s.relative);
   if (const error full = memory.why_full(bytes)) return full;
