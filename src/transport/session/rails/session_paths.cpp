@@ -210,12 +210,12 @@ void session::judge(carrier& c) noexcept {
   carrier::silence& s = c.seen();
   if (!s.waits) return;
   const auto is_other = [&](const carrier& o) { return o.path() != c.path() && path_at(o.path()).usable(); };
-  if (all_silent(*lanes_[index(lane_id::control)], is_other, now - rtt().safe())) s.since = s.floor = now;
+  const bool compares = !SCOLL_MUTANT(rails_no_comparison, "a path is suspected because it is silent");
+  if (compares && all_silent(*lanes_[index(lane_id::control)], is_other, now - rtt().safe()))
+    s.since = s.floor = now;
   const nanoseconds limit = std::max(options.rails_detect, 2 * rtt().safe());
   if (now - s.since < limit) return;
-  if (!another_answers(c.path(), s.since) &&
-      !SCOLL_MUTANT(rails_no_comparison, "a path is suspected because it is silent"))
-    return;
+  if (compares && !another_answers(c.path(), s.since)) return;
   const error reason = make_error(errc::connection_lost, "no answer for {} ms, while another path answers",
                                   milliseconds_of(now - s.since));
   if (c.lane() == lane_id::control) return on_suspicion(c, reason);
