@@ -109,8 +109,13 @@ TEST_CASE("a steady state allocates nothing, on root, interior and leaf", "[tcp]
   c.serve(total{});
   auto g = c.make_group<total>(0, knomial{2});  // levels: root, interior, interior, leaf
   int good = 0;
-  c.run(broadcast_many(g, 300, 2 * triangle(7), good));
-  REQUIRE(good == 300);
+  // On a busy machine what a node does seldom may come for the first time while allocations are counted.
+  const auto warm = std::chrono::steady_clock::now() + 300ms;
+  for (int rounds = 1; std::chrono::steady_clock::now() < warm || rounds == 1; ++rounds) {
+    c.run(broadcast_many(g, 300, 2 * triangle(7), good));
+    REQUIRE(good == rounds * 300);
+  }
+  good = 300;
   const std::size_t before = allocation_counter::on_this_thread();
   c.run(broadcast_many(g, 500, 2 * triangle(7), good));
   const std::size_t allocated = allocation_counter::on_this_thread() - before;
