@@ -119,7 +119,11 @@ class process {
     const blocks::request all{setting_.size};
     auto items = gather(g, all);
     std::uint64_t bytes = 0;
-    while (auto item = co_await items.next()) bytes += item->value.size();
+    for (;;) {
+      const auto item = co_await items.next();
+      if (!item) break;
+      bytes += item->value.size();
+    }
     if (!items.ok()) me_.give_up(describe(items.outcome()));
     if (bytes != setting_.size * (me_.count() - 1)) me_.give_up("bytes are missing");
   }

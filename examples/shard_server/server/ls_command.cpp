@@ -34,7 +34,9 @@ scoll::task<answer_account> ls_command::list(scoll::group<ls> group) {
   options.stop = stop_;
   auto pages = scoll::gather(group, request, options);
   scoll::status written;
-  while (auto page = co_await pages.next()) {
+  for (;;) {
+    const auto page = co_await pages.next();
+    if (!page) break;
     if (written) written = co_await write(group.members().node(page->rank), page->value);
   }
   answer_account account;

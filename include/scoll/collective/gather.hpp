@@ -99,9 +99,9 @@ bool gathering<S>::next_awaiter::advance(detail::item_waiter& self) noexcept {
 }
 
 /// Broadcasts `request` to every member of `g`, this node included, and gives the items that the members put,
-/// one by one, while they come: `auto all = scoll::gather(group, request, {.deadline = 5s});` and then `while
-/// (auto item = co_await all.next())`. The broadcast begins at once, and the request is encoded before this
-/// returns.
+/// one by one, while they come: `auto all = scoll::gather(group, request, {.deadline = 5s});` and then `auto
+/// item = co_await all.next();` until it gives nothing. The broadcast begins at once, and the request is
+/// encoded before this returns.
 ///
 /// The options are those of `bcast`. A broadcast without a deadline is bounded by the processing bound of the
 /// service as any other, and the time in which the reader takes no items counts. Errors are in the
@@ -123,7 +123,9 @@ task<bcast_result<reply_t<S>>> collect(gathering<S> from, std::size_t limit) {
   reply_t<S> all;
   std::size_t bytes = 0;
   error full;
-  while (auto item = co_await from.next()) {
+  for (;;) {
+    auto item = co_await from.next();
+    if (!item) break;
     bytes += wire::encoded_size(item->value);
     if (bytes <= limit) {
       all.items.push_back(std::move(*item));

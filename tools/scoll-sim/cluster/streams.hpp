@@ -42,7 +42,9 @@ template <class S>
 task<bcast_result<tally>> read_items(group<S> where, broadcast_record& b) {
   stream_record& s = *b.stream;
   auto items = scoll::gather(where, b.request, b.options);
-  while (auto item = co_await items.next()) {
+  for (;;) {
+    auto item = co_await items.next();
+    if (!item) break;
     s.take(item->rank, item->value);
     if (s.taken == s.how.leaves_after) {
       s.left = true;
