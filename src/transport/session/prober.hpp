@@ -63,7 +63,7 @@ class prober {
   }
 
  private:
-  static constexpr std::uint32_t remembered = 8;
+  static constexpr std::uint32_t remembered = 2;
   time_point& left(std::uint32_t serial) noexcept { return left_[serial % remembered]; }
   const time_point& left(std::uint32_t serial) const noexcept { return left_[serial % remembered]; }
 
