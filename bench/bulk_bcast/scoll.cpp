@@ -3,8 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "bench/kit/backend.hpp"
-#include "bench/kit/caller.hpp"
+#include "bench/kit/node_process.hpp"
 #include "bulk_bcast.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/event.hpp"
@@ -34,25 +33,12 @@ struct install {
   void replied(bcast_context& c) noexcept;
 };
 
-class process {
+class process final : public node_process {
  public:
   process(member& me, const setting& s)
-      : me_(me),
-        setting_(s),
-        bytes_(s.what.size, std::byte{0x5a}),
-        ring_(make_reactor()),
-        rail_(*ring_, rail_options(s.what.congestion_control)),
-        node_(*ring_, rail_, node_identity(me.index())),
-        work_(*ring_) {
+      : node_process(me, s.what.congestion_control), setting_(s), bytes_(s.what.size, std::byte{0x5a}) {
     node_.serve(install{this}).value();
-    node_.listen("127.0.0.1:0").value();
-    introduce(me, node_.listen_address(),
-              [this](node_id id, const std::string& address) { node_.add_peer(id, address).value(); });
-  }
-
-  void run() {
-    if (me_.index() == 0) work_.spawn(obey());
-    ring_->run();
+    join();
   }
 
   /// The place is free again when nobody reads the bytes of the broadcast before. That is nearly always so.
@@ -68,15 +54,8 @@ class process {
   }
 
  private:
-  counts count() noexcept { return counts::now(*ring_, node_.wire()); }
-
-  task<void> obey() {
-    std::vector<target> targets;
-    targets.reserve(me_.count());
-    for (std::uint32_t i = 0; i < me_.count(); ++i) targets.push_back({i + 1, {}});
-    auto created = co_await node_.create_group<install>(targets);
-    if (!created) me_.give_up(describe(created.error()));
-    const group<install>& g = *created;
+  task<void> obey() override {
+    const group<install> g = co_await make_group<install>();
     if (const status used = g.use_bulk_costs(setting_.links); !used) me_.give_up(describe(used.error()));
     while (true) {
       (co_await async_poll(*ring_, me_.orders(), POLLIN)).ignore();
@@ -108,14 +87,9 @@ class process {
     me_.page().predicted_ns = static_cast<std::uint64_t>(said.predicted.count());
   }
 
-  member& me_;
   setting setting_;
   std::vector<std::byte> bytes_;  // the object at the root, elsewhere its place
   event place_free_{true};
-  std::unique_ptr<reactor> ring_;
-  tcp_rail rail_;
-  node node_;
-  scope work_;
 };
 
 task<status> install::prepare(request&, bcast_context& c) {

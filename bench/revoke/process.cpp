@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/kit/backend.hpp"
-#include "bench/kit/caller.hpp"
+#include "bench/kit/node_process.hpp"
 #include "revoke.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/scope.hpp"
@@ -65,26 +64,13 @@ struct large_replies {
   }
 };
 
-class process {
+class process final : public node_process {
  public:
-  process(member& me, const setting& s)
-      : me_(me),
-        setting_(s),
-        ring_(make_reactor()),
-        rail_(*ring_, rail_options(s.congestion_control)),
-        node_(*ring_, rail_, node_identity(me.index())),
-        work_(*ring_) {
+  process(member& me, const setting& s) : node_process(me, s.congestion_control) {
     node_.serve(count_members{this}).value();
     node_.serve(work_for_long{this}).value();
     node_.serve(large_replies{}).value();
-    node_.listen("127.0.0.1:0").value();
-    introduce(me, node_.listen_address(),
-              [this](node_id id, const std::string& address) { node_.add_peer(id, address).value(); });
-  }
-
-  void run() {
-    if (me_.index() == 0) work_.spawn(obey());
-    ring_->run();
+    join();
   }
 
   void executed() noexcept { reached(); }
@@ -97,20 +83,10 @@ class process {
     me_.page().reached_ns.store(now_ns(), std::memory_order_release);
   }
 
-  template <class S>
-  task<group<S>> make_group(tree_spec tree) {
-    std::vector<target> targets;
-    targets.reserve(me_.count());
-    for (std::uint32_t i = 0; i < me_.count(); ++i) targets.push_back({i + 1, {}});
-    auto created = co_await node_.create_group<S>(targets, {.tree = tree});
-    if (!created) me_.give_up(describe(created.error()));
-    co_return *created;
-  }
-
-  task<void> obey() {
-    const tree_spec tree = knomial{4};
-    plan_b_ = co_await make_group<count_members>(tree);
-    large_ = co_await make_group<large_replies>(tree);
+  task<void> obey() override {
+    const group_options options{.tree = knomial{4}};
+    plan_b_ = co_await make_group<count_members>(options);
+    large_ = co_await make_group<large_replies>(options);
     payload_.resize(small_bytes - wire::encoded_size(wire::borrowed_bytes{}));
     while (true) {
       (co_await async_poll(*ring_, me_.orders(), POLLIN)).ignore();
@@ -187,7 +163,7 @@ class process {
     note(i, figure::before_1, before_1);
     note(i, figure::before_2, before_2);
     const std::uint64_t sent_before = notices();
-    const group<work_for_long> plan_a = co_await make_group<work_for_long>(knomial{4});
+    const group<work_for_long> plan_a = co_await make_group<work_for_long>({.tree = knomial{4}});
     scope running(*ring_);
     running.spawn(interrupted(plan_a));
     // All members are at work when the time of three broadcasts has passed.
@@ -208,12 +184,6 @@ class process {
     (co_await node_.destroy(plan_a)).ignore();
   }
 
-  member& me_;
-  setting setting_;
-  std::unique_ptr<reactor> ring_;
-  tcp_rail rail_;
-  node node_;
-  scope work_;
   std::optional<group<count_members>> plan_b_;
   std::optional<group<large_replies>> large_;
   std::vector<std::byte> payload_;

@@ -5,8 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "bench/kit/backend.hpp"
-#include "bench/kit/caller.hpp"
+#include "bench/kit/node_process.hpp"
 #include "scoll/bulk/bulk.hpp"
 #include "scoll/collective/gather.hpp"
 #include "scoll/coro/error_format.hpp"
@@ -61,38 +60,24 @@ struct places {
   }
 };
 
-class process {
+class process final : public node_process {
  public:
   process(member& me, const setting& s)
-      : me_(me),
+      : node_process(me, s.congestion_control),
         setting_(s),
-        bytes_(s.pulls && me.index() != 0 ? s.size : 1, std::byte{0x5a}),
-        ring_(make_reactor()),
-        rail_(*ring_, rail_options(s.congestion_control)),
-        node_(*ring_, rail_, node_identity(me.index())),
-        work_(*ring_) {
+        bytes_(s.pulls && me.index() != 0 ? s.size : 1, std::byte{0x5a}) {
     region_ = expose(node_, std::span<const std::byte>(bytes_)).value();
     node_.serve(blocks{}).value();
     node_.serve(places{&region_}).value();
-    node_.listen("127.0.0.1:0").value();
-    introduce(me, node_.listen_address(),
-              [this](node_id id, const std::string& address) { node_.add_peer(id, address).value(); });
-  }
-
-  void run() {
-    if (me_.index() == 0) work_.spawn(obey());
-    ring_->run();
+    join();
   }
 
  private:
-  task<void> obey() {
-    std::vector<target> targets;
-    for (std::uint32_t i = 0; i < me_.count(); ++i) targets.push_back({i + 1, {}});
-    auto streaming = co_await node_.create_group<blocks>(targets, {.tree = setting_.tree});
-    auto asking = co_await node_.create_group<places>(targets);
-    if (!streaming || !asking) me_.give_up("there is no group");
+  task<void> obey() override {
+    const auto streaming = co_await make_group<blocks>({.tree = setting_.tree});
+    const auto asking = co_await make_group<places>();
     const places::request nothing;
-    auto where = co_await scoll::bcast(*asking, nothing);
+    auto where = co_await scoll::bcast(asking, nothing);
     if (!where.ok()) me_.give_up(describe(where.outcome()));
     if (setting_.pulls) places_.resize(me_.count(), block(setting_.size));
     while (true) {
@@ -105,7 +90,7 @@ class process {
         if (setting_.pulls) {
           co_await pull_all(*where);
         } else {
-          co_await stream_all(*streaming);
+          co_await stream_all(streaming);
         }
         me_.note(i, began, now_ns());
       }
@@ -140,17 +125,10 @@ class process {
     if (!pulled) me_.give_up(describe(pulled.error()));
   }
 
-  counts count() noexcept { return counts::now(*ring_, node_.wire()); }
-
-  member& me_;
   setting setting_;
   block bytes_;  // that the first process pulls
-  std::unique_ptr<reactor> ring_;
-  tcp_rail rail_;
-  node node_;
   memory_region region_;
   std::vector<block> places_;  // into which it pulls
-  scope work_;
 };
 
 }  // namespace
