@@ -6,6 +6,7 @@
 
 #include "infiltrated.hpp"
 #include "pages.hpp"
+#include "pieces.hpp"
 #include "scoll/collective/item_run.hpp"
 #include "scoll/collective/outcome_builder.hpp"
 
@@ -18,13 +19,6 @@ using detail::outcome_builder;
 
 // Streams from a member that says whatever a test chooses.
 namespace {
-
-using bytes = std::vector<std::byte>;
-
-struct piece {
-  collective_reply_head head;
-  bytes payload;
-};
 
 /// A part with items; each run is appended by `run`.
 piece part_with_items() {
@@ -55,18 +49,7 @@ piece items(std::uint32_t member, std::uint64_t first, std::uint32_t count, bool
 }
 
 piece last_part(std::initializer_list<member_report> runs) {
-  outcome_builder a;
-  const std::uint16_t why = a.add_cause({phase::execute, error(errc::io_error, "broken"), 3});
-  for (const member_report& each : runs)
-    a.add(each.members, each.state, each.state == member_state::merged ? std::uint16_t{0} : why);
-  a.normalise();
-  piece p;
-  p.payload.resize(account_reserve_bytes);
-  wire::writer out(p.payload);
-  a.encode(out);
-  p.payload.resize(out.needed());
-  p.head.account_bytes = static_cast<std::uint32_t>(out.needed());
-  return p;
+  return piece_of(0, account_of(runs));
 }
 
 /// Node 0 gathers from a chain of 6 through node 1, an outsider, which holds the request and speaks for members
