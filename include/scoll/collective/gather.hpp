@@ -34,7 +34,7 @@ class [[nodiscard]] gathering {
   explicit gathering(std::shared_ptr<detail::item_reader> from) noexcept : from_(std::move(from)) {}
   gathering(gathering&&) noexcept = default;
   gathering& operator=(gathering&& other) noexcept {
-    std::swap(from_, other.from_);
+    const gathering before(std::exchange(from_, std::exchange(other.from_, nullptr)));  // ends here
     return *this;
   }
   ~gathering() {

@@ -219,7 +219,7 @@ void other_versions_do_not_execute(const broadcast_record& b, const cluster& c, 
 /// broadcast to the living, all members that do are counted if they are merged.
 void dissent_is_told(const broadcast_record& b, const cluster& c, violations& found) {
   // A member that prepares may hear news before it executes.
-  // Who is reached in a further round does not know whom the root saw alive.
+  // A member that a further round reaches does not know which members the root saw alive.
   if (b.manner.to == audience::chosen || b.held || prepares(b.group->service) || is_repaired(b, c)) return;
   rank_set dissenters;
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {

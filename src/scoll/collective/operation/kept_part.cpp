@@ -70,13 +70,11 @@ void kept_part::keep_reply() {
 }
 
 void kept_part::enter() {
-  if (op_.own_.record == nullptr) return;
   if (op_.own_.elsewhere) return op_.own_.record->await(op_.progress_);
   op_.own_.record->stop_with(&*op_.stop_);
 }
 
 void kept_part::leave() noexcept {
-  if (op_.own_.record == nullptr) return;
   if (op_.own_.elsewhere) return op_.own_.record->leave(op_.progress_);
   op_.own_.record->stop_with(nullptr);
 }

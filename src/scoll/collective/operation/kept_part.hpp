@@ -29,7 +29,8 @@ class kept_part {
   void fail(phase where, const error& why);
   /// `execute` has returned.
   void end();
-  /// Links the operation with the record of the part: the one that does it can be stopped, others wait for it.
+  /// Links the operation with the record of the part, which there must be: the one that does it can be stopped, others wait
+  /// for it.
   void enter();
   void leave() noexcept;
   /// True if the part is at work, here or in another operation.

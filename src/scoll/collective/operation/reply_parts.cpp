@@ -35,7 +35,7 @@ constexpr bool is_lost(const member_report& r) noexcept {
 
 std::size_t least_bytes_for_parts(const collective_head& head, const service_table& table,
                                   const any_tree& tree, std::uint32_t members, std::uint32_t relative) {
-  const bool streams = (head.flags & collective_head::streams) != 0;
+  const bool streams = head.streams_items();
   const std::uint32_t most = std::min(tree.fan_out(members, relative), members - 1);
   std::size_t children = 0;  // leaves among them send parts if they stream only
   auto cursor = tree.cursor(members, relative);
@@ -48,7 +48,7 @@ std::size_t least_bytes_for_parts(const collective_head& head, const service_tab
 }
 
 std::uint32_t most_answer_bytes(const collective_head& head, std::size_t capacity) noexcept {
-  if ((head.flags & collective_head::streams) != 0) return transport::max_payload_bytes;
+  if (head.streams_items()) return transport::max_payload_bytes;
   return static_cast<std::uint32_t>(
       std::min<std::size_t>(transport::max_payload_bytes, account_reserve_bytes + capacity + 64));
 }
