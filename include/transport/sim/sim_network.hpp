@@ -4,13 +4,12 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <unordered_map>
 #include <vector>
 
 #include "scoll/coro/gate.hpp"
@@ -212,7 +211,7 @@ class sim_network {
   transport::buffer_pool frames_;
   sim_path common_;
   // paths that differ from `common_`, by (from, to)
-  std::map<std::pair<std::uint32_t, std::uint32_t>, sim_path> paths_;
+  std::unordered_map<std::uint64_t, sim_path> paths_;  // those that differ, by `pair_key`
   std::vector<sim_rail*> listeners_;        // by host
   std::vector<bool> mute_;                  // hosts that crashed silently
   std::vector<bool> frozen_;                // hosts that nothing reaches

@@ -19,6 +19,10 @@ constexpr std::size_t chunks_per_host = 4;  // in a large world
 // How long a connection is retried.
 constexpr nanoseconds connect_limit = std::chrono::seconds(3);
 
+constexpr std::uint64_t pair_key(std::uint32_t from, std::uint32_t to) noexcept {
+  return std::uint64_t{from} << 32 | to;
+}
+
 }  // namespace
 
 sim_network::sim_network(sim_world& world, std::size_t chunk_bytes, std::uint32_t hosts)
@@ -38,12 +42,12 @@ sim_network::~sim_network() {
 }
 
 sim_path& sim_network::path(std::uint32_t from, std::uint32_t to) {
-  return paths_.try_emplace({from, to}, common_).first->second;
+  return paths_.try_emplace(pair_key(from, to), common_).first->second;
 }
 
 const sim_path& sim_network::way(std::uint32_t from, std::uint32_t to) const noexcept {
   if (paths_.empty()) return common_;
-  const auto own = paths_.find({from, to});
+  const auto own = paths_.find(pair_key(from, to));
   return own == paths_.end() ? common_ : own->second;
 }
 

@@ -10,10 +10,8 @@ constexpr std::int64_t million = 1'000'000;
 /// The drift of `ns` at `ppm` parts per million, rounded towards minus infinity.
 constexpr std::int64_t drifted(std::int64_t ns, std::int64_t ppm) noexcept {
   if (ppm == 0) return 0;
-  __extension__ using wide = __int128;
-  const wide product = static_cast<wide>(ns) * ppm;
-  const wide whole = product / million;
-  return static_cast<std::int64_t>(product % million < 0 ? whole - 1 : whole);
+  const std::int64_t rest = ns % million * ppm;  // in two steps, so that no product is too large
+  return ns / million * ppm + rest / million - (rest % million < 0 ? 1 : 0);
 }
 
 constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {
