@@ -9,7 +9,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "scoll/coro/gate.hpp"
@@ -211,7 +210,7 @@ class sim_network {
   transport::buffer_pool frames_;
   sim_path common_;
   // paths that differ from `common_`, by (from, to)
-  std::unordered_map<std::uint64_t, sim_path> paths_;  // those that differ, by `pair_key`
+  std::vector<std::vector<std::unique_ptr<sim_path>>> paths_;  // by hosts; null, or no row: `common_`
   std::vector<sim_rail*> listeners_;        // by host
   std::vector<bool> mute_;                  // hosts that crashed silently
   std::vector<bool> frozen_;                // hosts that nothing reaches

@@ -19,10 +19,6 @@ constexpr std::size_t chunks_per_host = 4;  // in a large world
 // How long a connection is retried.
 constexpr nanoseconds connect_limit = std::chrono::seconds(3);
 
-constexpr std::uint64_t pair_key(std::uint32_t from, std::uint32_t to) noexcept {
-  return std::uint64_t{from} << 32 | to;
-}
-
 }  // namespace
 
 sim_network::sim_network(sim_world& world, std::size_t chunk_bytes, std::uint32_t hosts)
@@ -30,6 +26,7 @@ sim_network::sim_network(sim_world& world, std::size_t chunk_bytes, std::uint32_
       chunk_bytes_(std::clamp(chunk_bytes, smallest_chunk_bytes, largest_chunk_bytes)),
       chunks_(chunk_bytes_, std::max<std::size_t>(pool_limit, chunks_per_host * hosts)),
       frames_(transport::max_frame_bytes, pool_limit),
+      paths_(hosts),
       listeners_(hosts),
       mute_(hosts),
       frozen_(hosts),
@@ -42,13 +39,15 @@ sim_network::~sim_network() {
 }
 
 sim_path& sim_network::path(std::uint32_t from, std::uint32_t to) {
-  return paths_.try_emplace(pair_key(from, to), common_).first->second;
+  auto& row = paths_[from];
+  row.resize(hosts());
+  if (!row[to]) row[to] = std::make_unique<sim_path>(common_);
+  return *row[to];
 }
 
 const sim_path& sim_network::way(std::uint32_t from, std::uint32_t to) const noexcept {
-  if (paths_.empty()) return common_;
-  const auto own = paths_.find(pair_key(from, to));
-  return own == paths_.end() ? common_ : own->second;
+  const auto& row = paths_[from];
+  return row.empty() || !row[to] ? common_ : *row[to];
 }
 
 /// The host of an address; `hosts()` if there is none.
@@ -93,7 +92,11 @@ void sim_network::thaw(std::uint32_t host) {
 
 void sim_network::heal() noexcept {
   common_ = {.model = common_.model};
-  for (auto& [hosts, p] : paths_) p = {.model = p.model};
+  for (const auto& row : paths_) {
+    for (const auto& p : row) {
+      if (p) *p = {.model = p->model};
+    }
+  }
 }
 
 /// A connection attempt under way. Its timer is the world's, or the host's own once that has crashed.

@@ -1,7 +1,9 @@
 #include "tools/scoll-sim/rails/rails_host.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <span>
 
 #include "scoll/coro/assert.hpp"
 #include "scoll/coro/error_format.hpp"
@@ -19,9 +21,29 @@ constexpr std::uint32_t reply_capacity = 1024;
 // Set in the number of a request that is not answered.
 constexpr std::uint64_t kept_mark = std::uint64_t{1} << 63U;
 
-/// The payload of a request follows from its number, so that a damaged one is noticed.
-std::byte pattern(std::uint64_t number, std::size_t at) noexcept {
-  return static_cast<std::byte>(number * 31 + at * 7);
+using block = std::array<std::byte, 256>;
+
+/// The payload of a request is this again and again, which follows from its number, so that a damaged one is
+/// noticed.
+block pattern(std::uint64_t number) noexcept {
+  block bytes;
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(number * 31 + i * 7);
+  return bytes;
+}
+
+void fill(std::span<std::byte> payload, std::uint64_t number) noexcept {
+  const block bytes = pattern(number);
+  for (std::size_t at = 0; at < payload.size(); at += bytes.size())
+    std::memcpy(payload.data() + at, bytes.data(), std::min(bytes.size(), payload.size() - at));
+}
+
+bool is_filled(std::span<const std::byte> payload, std::uint64_t number) noexcept {
+  const block bytes = pattern(number);
+  for (std::size_t at = 0; at < payload.size(); at += bytes.size()) {
+    const std::size_t size = std::min(bytes.size(), payload.size() - at);
+    if (std::memcmp(payload.data() + at, bytes.data(), size) != 0) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -92,8 +114,8 @@ void rails_host::begin(rails_call& call, std::size_t payload_bytes) {
     m.set_head_bytes(sizeof number);
     transport::buffer_ref buffer = wire->acquire_payload();
     SCOLL_ASSERT(buffer, "the buffers of a simulated host are enough for its calls");
-    for (std::size_t i = 0; i < payload_bytes; ++i) buffer.data()[i] = pattern(call.what.number, i);
-    const std::span<const std::byte> bytes(buffer.data(), payload_bytes);
+    const std::span<std::byte> bytes(buffer.data(), payload_bytes);
+    fill(bytes, call.what.number);
     m.share_payload({buffer, bytes}, wire::checksum(bytes));
     const status sent = to(call.what.to).request(call, call.what.klass, m, reply_capacity);
     if (sent) return;
@@ -108,10 +130,7 @@ void rails_host::on_request(transport::request_view& request) noexcept {
   const bool keeps = (number & kept_mark) != 0;
   number &= ~kept_mark;
   ++seen[{request.from().peer(), number}];
-  const auto bytes = request.payload().bytes;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    if (bytes[i] != pattern(number, i)) return request.refuse({errc::checksum_mismatch, "altered"});
-  }
+  if (!is_filled(request.payload().bytes, number)) return request.refuse({errc::checksum_mismatch, "altered"});
   if (keeps) return request.accept(*kept_.emplace_back(std::make_unique<transport::incoming>()));
   transport::incoming work;
   request.accept(work);

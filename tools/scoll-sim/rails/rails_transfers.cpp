@@ -82,7 +82,7 @@ task<void> rails_transfers::carry(direction& d, bool push, std::size_t size, std
   options.segment_bytes = segment;
   transport::endpoint& wire = *hosts_[d.from]->wire;
   error outcome;
-  std::ranges::copy(moved_content(number, size), (push ? here : there).begin());
+  std::memcpy((push ? here : there).data(), moved_content(number, size).data(), size);
   if (push) {
     const transport::push_status ended =
         co_await transport::push(wire, d.exposed.descriptor(), 0, here, options);
@@ -104,8 +104,8 @@ void rails_transfers::use_otherwise(direction& d, std::size_t size) {
   d.used = size;
   d.fill_here = static_cast<std::uint8_t>(random_.below(256));
   d.fill_there = static_cast<std::uint8_t>(random_.below(256));
-  std::ranges::fill(std::span(d.here).first(size), std::byte{d.fill_here});
-  std::ranges::fill(std::span(d.there).first(size), std::byte{d.fill_there});
+  std::memset(d.here.data(), d.fill_here, size);
+  std::memset(d.there.data(), d.fill_there, size);
 }
 
 void rails_transfers::look_at(const direction& d) {
