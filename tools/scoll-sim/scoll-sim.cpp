@@ -138,23 +138,34 @@ int run_many(const arguments& a) {
   return 1;
 }
 
+/// A seed, the hash of its trace, and the workload unless it is the usual one.
+std::pair<plan_options, std::uint64_t> read_hash(const std::string& line, const arguments& a) {
+  std::istringstream words(line);
+  plan_options o = a.plan;
+  std::uint64_t hash = 0;
+  words >> o.seed >> std::hex >> hash;
+  if (!words) throw std::runtime_error(a.check_hashes + " has a line that is no seed and hash: " + line);
+  std::string name;
+  if (!(words >> name)) return {o, hash};
+  const std::optional<workload> work = workload_named(name);
+  if (!work) throw std::runtime_error(a.check_hashes + " names no workload: " + line);
+  o.work = *work;
+  return {o, hash};
+}
+
 /// Checks that every seed in the file still has the trace hash beside it.
 int check_hashes(const arguments& a) {
   std::istringstream in(read_file(a.check_hashes));
   int wrong = 0, checked = 0;
   for (std::string line; std::getline(in, line);) {
     if (line.empty() || line[0] == '#') continue;
-    std::istringstream words(line);
-    plan_options o = a.plan;
-    std::uint64_t expected = 0;
-    words >> o.seed >> std::hex >> expected;
-    if (!words) throw std::runtime_error(a.check_hashes + " has a line that is no seed and hash: " + line);
+    const auto [o, expected] = read_hash(line, a);
     const run_report r = run(draw_plan(o));
     ++checked;
     if (r.trace_hash == expected && r.found.empty()) continue;
     ++wrong;
-    std::printf("seed %" PRIu64 ": %016" PRIx64 ", expected %016" PRIx64 "\n", o.seed, r.trace_hash,
-                expected);
+    std::printf("seed %" PRIu64 " of %s: %016" PRIx64 ", expected %016" PRIx64 "\n", o.seed,
+                std::string(to_string(o.work)).c_str(), r.trace_hash, expected);
   }
   std::printf("%d trace hashes checked, %d differ\n", checked, wrong);
   return wrong == 0 && checked != 0 ? 0 : 1;
@@ -209,7 +220,7 @@ int go(int argc, char** argv) {
   app.add_flag("--seen", a.seen, "print in how many runs each thing that may be drawn was seen to happen");
   app.add_flag("--hashes", a.hashes, "print seed and trace hash of every run of a range");
   app.add_option("--check-hashes", a.check_hashes,
-                 "run the seeds in a file of seeds and hashes, and compare");
+                 "run the seeds in a file of seeds, hashes and workloads, and compare");
   app.add_option("--script", a.script, "run the events in a file instead of drawing them");
   app.add_option("--minimise", a.minimise_to,
                  "of a run that fails: write a short script that still does to this file");

@@ -29,11 +29,13 @@ struct remote_extent {
 /// The most ranges of one right.
 inline constexpr std::size_t most_extents = 4;
 
-/// A contiguous range of this node's memory that the hardware of one rail reaches, with its keys there.
+/// A contiguous range of this node's memory that the hardware of one rail reaches, with its keys there, and
+/// where peers read it.
 struct registered_piece {
   std::span<std::byte> bytes;
   std::uint32_t local_key = 0;
   std::uint32_t remote_key = 0;
+  std::uint64_t remote_address = 0;
 };
 
 /// Copies a range of a peer's memory into local memory of the same size. It completes once, whatever the link
@@ -105,6 +107,7 @@ class registration : public list_hook<registration> {
 
   std::uint32_t local_key = 0;
   std::uint32_t remote_key = 0;
+  std::uint64_t remote_address = 0;  ///< where peers read the first byte
 
  protected:
   ~registration() = default;

@@ -112,7 +112,8 @@ registered_range registrations::find(const memory_registrar& rail, const lent_ra
     const std::byte* const end = span->memory().data() + span->memory().size();
     if (keys == nullptr || piece.data() + piece.size() > end) break;
     found.span = span;
-    found.pieces[found.count++] = {piece, keys->local_key, keys->remote_key};
+    const std::uint64_t into = static_cast<std::uint64_t>(piece.data() - span->memory().data());
+    found.pieces[found.count++] = {piece, keys->local_key, keys->remote_key, keys->remote_address + into};
     found.size += static_cast<std::uint32_t>(piece.size());
     at += piece.size();
   }

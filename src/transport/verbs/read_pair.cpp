@@ -124,7 +124,7 @@ void read_pair::settle(std::uint32_t end) noexcept {
 void read_pair::grant(read_grant& right, std::span<const registered_piece> pieces) noexcept {
   promise& made = promises_.emplace_back(promise{&right, {}, pieces.size()});
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    made.extents[i] = {reinterpret_cast<std::uintptr_t>(pieces[i].bytes.data()), pieces[i].remote_key,
+    made.extents[i] = {pieces[i].remote_address, pieces[i].remote_key,
                        static_cast<std::uint32_t>(pieces[i].bytes.size())};
   }
   granting_.push_back(right);

@@ -33,6 +33,7 @@ class registrar::entry final : public control_job, public device_waiter {
     if (user_ == nullptr) return;
     user_->local_key = made.local_key;
     user_->remote_key = made.remote_key;
+    user_->remote_address = made.remote_address;
   }
   memory_object* leave_object() noexcept { return std::exchange(object_, nullptr); }
   void set_renewing(bool on) noexcept {
@@ -161,6 +162,7 @@ void registrar::name_keys(std::span<std::byte> of, const memory_object& made) no
     if (at < of.data() || at >= of.data() + of.size()) continue;
     s.memory.local_key = made.local_key;
     s.memory.remote_key = made.remote_key;
+    s.memory.remote_address = made.remote_address + static_cast<std::uint64_t>(at - of.data());
   }
 }
 

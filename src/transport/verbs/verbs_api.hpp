@@ -48,6 +48,7 @@ enum class register_for : std::uint8_t { messages, remote_read };
 struct memory_object {
   std::uint32_t local_key = 0;
   std::uint32_t remote_key = 0;
+  std::uint64_t remote_address = 0;  ///< where peers read the first byte
 };
 struct completion_queue {};
 struct receive_queue {};

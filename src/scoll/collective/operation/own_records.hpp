@@ -88,7 +88,7 @@ class own_records {
   /// Calls `visit(name, record, until)` for each of them; `until` is when it goes at the latest.
   template <class Visitor>
   void each(Visitor&& visit) const {
-    for (const auto& [name, kept] : records_) visit(name, std::as_const(*kept.record), kept.until);
+    for (const auto& [name, one] : records_) visit(name, std::as_const(*one.record), one.until);
   }
 
   /// `busy` if there is no room for a record of a reply of so many bytes.

@@ -89,6 +89,8 @@ result<transport::verbs::memory_object*> fake_context::register_memory(std::span
   made->bytes = bytes;
   made->readable = for_reads;
   made->local_key = made->remote_key = fabric_.next_key();
+  // It is made up, because the address of real memory is not the same in every run.
+  made->remote_address = std::uint64_t{made->remote_key} << 32U;
   ++fabric_.statistics.registrations;
   return memories_.emplace(made->local_key, std::move(made)).first->second.get();
 }
@@ -104,9 +106,13 @@ bool fake_context::holds(std::uint32_t key, const std::byte* data, std::size_t s
   return data >= bytes.data() && data + size <= bytes.data() + bytes.size();
 }
 
-bool fake_context::holds_for_peers(std::uint32_t key, const std::byte* data,
-                                   std::size_t size) const noexcept {
-  return holds(key, data, size) && memories_.find(key)->second->readable;
+const std::byte* fake_context::find_for_peers(std::uint32_t key, std::uint64_t address,
+                                              std::size_t size) const noexcept {
+  const auto found = memories_.find(key);
+  if (found == memories_.end() || !found->second->readable) return nullptr;
+  const memory& m = *found->second;
+  const std::uint64_t offset = address - m.remote_address;
+  return offset <= m.bytes.size() && size <= m.bytes.size() - offset ? m.bytes.data() + offset : nullptr;
 }
 
 result<transport::verbs::completion_queue*> fake_context::make_completion_queue(std::uint32_t entries) {

@@ -78,8 +78,8 @@ class fake_context final : public transport::verbs::device_context, public list_
   bool failed() const noexcept { return failed_; }
   /// True if a range lies in memory that was registered under the key.
   bool holds(std::uint32_t key, const std::byte* data, std::size_t size) const noexcept;
-  /// Likewise, for READs of peers.
-  bool holds_for_peers(std::uint32_t key, const std::byte* data, std::size_t size) const noexcept;
+  /// The memory that a peer READs by a key and the address that goes with it; null if it may not.
+  const std::byte* find_for_peers(std::uint32_t key, std::uint64_t address, std::size_t size) const noexcept;
   /// Adds a completion, a little later.
   void complete(fake_completion_queue& queue, const transport::verbs::completion& done) noexcept;
   void tell(const transport::verbs::device_event& event);

@@ -164,8 +164,8 @@ fake_pair* fake_pair::connected_peer() const noexcept {
   return fabric().passes(device_.host(), peer_host_) && answers(peer) ? peer : nullptr;
 }
 
-bool fake_pair::serves(std::uint32_t key, const std::byte* data, std::size_t size) const noexcept {
-  return serves_reads_ && device_.holds_for_peers(key, data, size);
+const std::byte* fake_pair::find(std::uint32_t key, std::uint64_t address, std::size_t size) const noexcept {
+  return serves_reads_ ? device_.find_for_peers(key, address, size) : nullptr;
 }
 
 void fake_pair::refuse_reads() noexcept {

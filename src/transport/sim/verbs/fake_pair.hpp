@@ -38,8 +38,8 @@ class fake_pair final : public transport::verbs::queue_pair_object {
   std::uint32_t peer_host() const noexcept { return peer_host_; }
   /// The queue pair that it is connected to; null if that does not answer.
   fake_pair* connected_peer() const noexcept;
-  /// True if the peer may READ a range by a key.
-  bool serves(std::uint32_t key, const std::byte* data, std::size_t size) const noexcept;
+  /// The memory that the peer READs by a key and an address; null if it may not.
+  const std::byte* find(std::uint32_t key, std::uint64_t address, std::size_t size) const noexcept;
   /// The peer has tried to READ what it may not. Only an event says so.
   void refuse_reads() noexcept;
   unsigned retries() const noexcept { return path_.retry_count; }

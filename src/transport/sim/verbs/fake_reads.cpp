@@ -41,8 +41,8 @@ void fake_reads::move() noexcept {
   if (peer == nullptr || !fabric.passes(pair_.peer_host(), pair_.host())) return try_again();
   attempts_ = 0;
   const std::uint32_t size = std::min(piece_bytes, first.size - moved_);
-  const auto* const from = reinterpret_cast<const std::byte*>(first.remote_address + moved_);
-  if (!peer->serves(first.remote_key, from, size)) {
+  const std::byte* const from = peer->find(first.remote_key, first.remote_address + moved_, size);
+  if (from == nullptr) {
     ++fabric.statistics.access_errors;
     peer->refuse_reads();
     return pair_.fail(result_of::access_denied);

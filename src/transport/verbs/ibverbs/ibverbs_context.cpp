@@ -128,6 +128,7 @@ result<memory_object*> ibverbs_context::register_memory(std::span<std::byte> byt
   made->region = region;
   made->local_key = region->lkey;
   made->remote_key = region->rkey;
+  made->remote_address = reinterpret_cast<std::uintptr_t>(bytes.data());
   return made;
 }
 
