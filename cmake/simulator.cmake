@@ -4,7 +4,6 @@ set(unless_tested EXCLUDE_FROM_ALL)
 if(SCOLL_TEST_MUTANTS)
   set(unless_tested "")
 endif()
-file(GLOB_RECURSE mutant_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/scoll-sim/*.cpp")
 # The linker takes only those objects from a static library that others refer to. The mutants in the rest of them would be
 # missing from the program's list.
 add_library(scoll_mutable OBJECT EXCLUDE_FROM_ALL ${scoll_sources} ${testing_sources})
@@ -16,9 +15,9 @@ target_link_libraries(
   PUBLIC fmt::fmt Threads::Threads
   PRIVATE PkgConfig::liburing PkgConfig::libxxhash OpenSSL::SSL OpenSSL::Crypto nlohmann_json::nlohmann_json scoll_warnings)
 scoll_join_sources(scoll_mutable)
-add_executable(scoll-sim-mutants ${unless_tested} ${mutant_sources})
-scoll_join_sources(scoll-sim-mutants)
-target_link_libraries(scoll-sim-mutants PRIVATE scoll_mutable nlohmann_json::nlohmann_json CLI11::CLI11 scoll_warnings)
+# No header has a site of a mutant, so the objects of the simulator are the same with and without them.
+add_executable(scoll-sim-mutants ${unless_tested} $<TARGET_OBJECTS:scoll-sim> $<TARGET_OBJECTS:tools_scoll_sim_shared>)
+target_link_libraries(scoll-sim-mutants PRIVATE scoll_mutable)
 
 # A failure names the commit in which it was found.
 set(commit_header "${PROJECT_BINARY_DIR}/generated/built_from_commit.hpp")

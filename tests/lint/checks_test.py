@@ -203,6 +203,13 @@ class Exports(Case):
         self.expect("exports", self.FILES | more, "include/scoll/tree/graph.hpp:1: no feature header", "include/gossip/b.hpp:1: no feature header")
 
 
+class Mutants(Case):
+    def test_sites_in_headers(self):
+        site = 'if (SCOLL_MUTANT(forgets, "it forgets")) return;\n'
+        self.expect("mutants", {"src/scoll/a.cpp": site, "src/scoll/a.hpp": "// SCOLL_MUTANT(forgets)\n"})
+        self.expect("mutants", {"src/scoll/a.hpp": "\n" + site}, "src/scoll/a.hpp:2: a deliberate bug is in a header")
+
+
 class Folders(Case):
     FILES = {"include/scoll/tree/a.hpp": "", "include/scoll/set.hpp": "", "include/scoll/detail/c.hpp": "", "tools/one/a.hpp": ""}
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "scoll/coro/assert.hpp"
-#include "scoll/coro/mutants.hpp"
 
 namespace scoll::detail {
 
@@ -67,13 +66,7 @@ class piece_window {
     sent_ = 0;
   }
   /// True if the slot of the piece in front is free for a further one.
-  bool may_pass() const noexcept {
-    const std::uint64_t b = bit(front_);
-    const auto has = [&](const reader& r) { return (r.has & b) != 0; };
-    return front_ + slots_ < pieces_ && (seen_ & b) != 0 && (sent_ & b) == 0 &&
-           (std::ranges::all_of(readers_, has) ||
-            SCOLL_MUTANT(slot_reused_early, "a slot is used again before its readers have the piece"));
-  }
+  bool may_pass() const noexcept;
   /// The piece in front has passed; `may_pass` is true.
   void pass() noexcept {
     const std::uint64_t b = bit(front_++);

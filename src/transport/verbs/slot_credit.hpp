@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "scoll/coro/mutants.hpp"
 
 namespace scoll::transport::verbs {
 
@@ -117,13 +116,7 @@ class slot_budget {
     return true;
   }
   /// Gives a link with `window` places more of them, up to `most`. Returns how many.
-  std::uint32_t grow(std::uint32_t window, std::uint32_t most) noexcept {
-    if (SCOLL_MUTANT(verbs_places_promised_twice, "a device promises more places than it posts")) return most;
-    const std::uint32_t room = granted_ < growable_ ? growable_ - granted_ : 0;
-    const std::uint32_t more = std::min({window, most > window ? most - window : 0, room});
-    granted_ += more;
-    return more;
-  }
+  std::uint32_t grow(std::uint32_t window, std::uint32_t most) noexcept;
   void give_back(std::uint32_t count) noexcept { granted_ -= count; }
 
  private:

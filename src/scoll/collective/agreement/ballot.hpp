@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "scoll/collective/rank_set.hpp"
-#include "scoll/coro/mutants.hpp"
 
 // The terms of the agreement: Paxos, with one instance for each number. Every member of the group is an
 // acceptor, and any member may propose.
@@ -50,13 +49,7 @@ enum class quorum_rule : std::uint8_t {
 };
 
 /// True if `voters` decide among `members`, of whom the proposer has given up `given_up`.
-inline bool is_quorum(quorum_rule rule, std::uint32_t members, const rank_set& voters,
-                      const rank_set& given_up) {
-  if (rule == quorum_rule::survivors) return (rank_set::all(members) - given_up - voters).empty();
-  if (SCOLL_MUTANT(agree_minority, "half of the members, rounded down, can decide"))
-    return voters.size() >= members / 2;
-  return voters.size() > members / 2;
-}
+bool is_quorum(quorum_rule rule, std::uint32_t members, const rank_set& voters, const rank_set& given_up);
 
 /// Appends all that tells a value from others, for checks that visit every state.
 inline void describe_to(std::vector<std::uint64_t>& out, const ballot& b) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -9,7 +8,6 @@
 #include "scoll/collective/collective_head.hpp"
 #include "scoll/collective/group_state.hpp"
 #include "scoll/collective/subset.hpp"
-#include "scoll/coro/mutants.hpp"
 #include "scoll/detail/service_entry.hpp"
 #include "scoll/tree/any_tree.hpp"
 
@@ -55,20 +53,23 @@ struct operation_subject {
   /// begin at the root, so a run may wrap round the end of the membership.
   template <class Fn>
   void visit_ranks(rank_range relative_ranks, Fn fn) const {
-    const std::uint32_t first = SCOLL_MUTANT(relative_ranks_reported, "the account speaks of relative ranks")
-                                    ? relative_ranks.first
-                                    : to_rank(relative_ranks.first, root, members);
-    const std::uint32_t before_end = std::min(relative_ranks.size(), members - first);
+    const ranks_in_order found = in_order(relative_ranks);
     const auto visit = [&](std::uint32_t from, std::uint32_t to) {
       if (from == to) return;
-      if (subset == nullptr ||
-          SCOLL_MUTANT(subset_forgotten, "the account of a subset speaks of the first ranks of the group"))
-        return fn(from, to);
-      subset->visit(from, to, fn);
+      if (found.of == nullptr) return fn(from, to);
+      found.of->visit(from, to, fn);
     };
-    visit(first, first + before_end);
-    visit(0, relative_ranks.size() - before_end);
+    visit(found.first, found.before_end);
+    visit(0, found.wrapped);
   }
+
+ private:
+  /// A run of relative ranks as indices [first, before_end) and [0, wrapped) among those that it is for.
+  struct ranks_in_order {
+    std::uint32_t first, before_end, wrapped;
+    const scoll::detail::subset* of;  ///< null: among all members
+  };
+  ranks_in_order in_order(rank_range relative_ranks) const noexcept;
 };
 
 }  // namespace scoll::detail
