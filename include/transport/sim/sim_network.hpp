@@ -211,11 +211,11 @@ class sim_network {
   sim_path common_;
   // paths that differ from `common_`, by (from, to)
   std::vector<std::vector<std::unique_ptr<sim_path>>> paths_;  // by hosts; null, or no row: `common_`
-  std::vector<sim_rail*> listeners_;        // by host
-  std::vector<bool> mute_;                  // hosts that crashed silently
-  std::vector<bool> frozen_;                // hosts that nothing reaches
-  std::vector<nanoseconds> sending_until_;  // by host: when its next send may begin
-  std::vector<nanoseconds> taking_until_;   // by host: when it has taken in what has arrived, with `ingress`
+  std::vector<sim_rail*> listeners_;                           // by host
+  std::vector<bool> mute_;                                     // hosts that crashed silently
+  std::vector<bool> frozen_;                                   // hosts that nothing reaches
+  std::vector<nanoseconds> sending_until_;                     // by host: when its next send may begin
+  std::vector<nanoseconds> taking_until_;  // by host: when it has taken in what has arrived, with `ingress`
   intrusive_list<sim_link> links_;
   intrusive_list<repetition> repetitions_;
   tamper_function tamper_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 
-
 namespace scoll::transport::verbs {
 
 /// The least number of places that a link is promised: three SENDs with data, and one that carries promises

@@ -130,7 +130,8 @@ void rails_host::on_request(transport::request_view& request) noexcept {
   const bool keeps = (number & kept_mark) != 0;
   number &= ~kept_mark;
   ++seen[{request.from().peer(), number}];
-  if (!is_filled(request.payload().bytes, number)) return request.refuse({errc::checksum_mismatch, "altered"});
+  if (!is_filled(request.payload().bytes, number))
+    return request.refuse({errc::checksum_mismatch, "altered"});
   if (keeps) return request.accept(*kept_.emplace_back(std::make_unique<transport::incoming>()));
   transport::incoming work;
   request.accept(work);
