@@ -71,7 +71,8 @@ def check_rtt(program):
 
 
 def check_bcast(program):
-    rows = rows_of(program, "bcast", "--nodes", "4", "--size", "64", "--tree", "knomial:2", "--under-bulk", "--traced")
+    rows = rows_of(program, "bcast", "--nodes", "4", "--size", "64", "--tree", "knomial:2", "--under-bulk", "--traced",
+                   "--repaired", "--quorum", "3")
     found = subjects(rows, "bcast")
     ring = {"raw-tree-uring"} if rings_offered(program) else set()
     assert set(found) == {"scoll", "raw-tree", "raw-tree-epoll", "raw-tree-epoll (A/A)"} | ring, set(found)
@@ -84,7 +85,9 @@ def check_bcast(program):
     expect(subjects(rows, "bcast-many")["scoll"], ALWAYS | TREE | beside)
     expect(subjects(rows, "bcast-under-bulk")["scoll"], ALWAYS | TREE | beside | {"background_mib_per_s": float})
     assert subjects(rows, "bcast-under-bulk")["scoll"]["background_mib_per_s"] > 1, rows
-    expect(subjects(rows, "bcast-traced")["scoll"], ALWAYS | TREE | beside | RATIOS)
+    for bench in ("bcast-traced", "bcast-repaired"):
+        expect(subjects(rows, bench)["scoll"], ALWAYS | TREE | beside | RATIOS)
+    expect(subjects(rows, "bcast-quorum")["scoll"], ALWAYS | TREE | beside | RATIOS | {"quorum": int})
     chosen = subjects(rows_of(program, "bcast", "--nodes", "5", "--size", "64", "--tree", "auto"), "bcast")
     for row in chosen.values():
         assert row["tree_choice"] == "auto" and row["tree"] != "auto", row

@@ -114,6 +114,9 @@ int measure(int argc, char** argv) {
       ->check(CLI::Range(1, 512));
   bcast->add_flag("--under-bulk", a.bcast.background, "also while bulk goes to all children of the root");
   bcast->add_flag("--traced", a.bcast.traced, "also with a trace, which every member stamps");
+  bcast->add_flag("--repaired", a.bcast.repaired, "also ready for repair, though nobody dies");
+  bcast->add_option("--quorum", a.bcast.quorum,
+                    "also until so many are merged, while the last process is stopped");
   bcast->add_flag("--peers", a.bcast.peers, "beside Open MPI over TCP and a loop of gRPC calls, too");
   add_common(*bcast, a);
 

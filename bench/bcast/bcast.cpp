@@ -1,6 +1,7 @@
 #include "bcast.hpp"
 
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <array>
@@ -88,6 +89,25 @@ void add_places(row& to, const score& s, const setting& on) {
   add("leaf", leaf, leaves);
 }
 
+/// A group whose last process stands still while it is measured. Afterwards it catches up.
+class with_one_stopped final : public contestant {
+ public:
+  with_one_stopped(group_contestant& group, order kind) : group_(group), kind_(kind) {}
+  void run(std::uint32_t operations, std::vector<double>& latency_us) override {
+    const pid_t last = group_.pids().back();
+    kill(last, SIGSTOP);
+    const answer measured = group_.obey(operations, kind_);
+    kill(last, SIGCONT);
+    for (const std::uint32_t ns : measured.latency_ns) latency_us.push_back(ns / 1e3);
+    group_.obey(1, {});
+  }
+  std::vector<usage> used() const override { return group_.used(); }
+
+ private:
+  group_contestant& group_;
+  order kind_;
+};
+
 /// Measures the broadcasts of one group beside the raw trees and, on request, beside other libraries.
 class one_case {
  public:
@@ -132,19 +152,34 @@ class one_case {
   row at_once(std::uint32_t in_flight) {
     order many;
     many.in_flight = in_flight;
-    return apart("bcast-many", many, "in_flight", in_flight);
+    return apart("bcast-many", many);
   }
   /// Measures while bulk data goes to all children of the root.
   row under_bulk() {
     order beside;
     beside.background = 1;
-    return apart("bcast-under-bulk", beside, "in_flight", 1);
+    return apart("bcast-under-bulk", beside);
   }
   /// Measures broadcasts with a trace.
   row traced() {
     order stamped;
     stamped.stamped = 1;
-    return apart("bcast-traced", stamped, "in_flight", 1);
+    return apart("bcast-traced", stamped);
+  }
+  /// Measures broadcasts that would be repaired after a loss.
+  row repaired() {
+    order kept;
+    kept.repaired = 1;
+    return apart("bcast-repaired", kept);
+  }
+  /// Measures broadcasts that end with a quorum, while one process stands still.
+  row quorum(std::uint32_t size) {
+    order few;
+    few.quorum = size;
+    row r = beside_itself("bcast-quorum", std::make_unique<with_one_stopped>(scoll_, few), few, few);
+    r["quorum"] = size;
+    r["against"] = "the same quorum, nobody stopped";
+    return r;
   }
 
  private:
@@ -162,15 +197,22 @@ class one_case {
                                               to_string(setting_.tree)));
   }
 
-  row apart(const char* bench, order kind, const char* field, std::uint32_t value) {
+  row apart(const char* bench, order kind) {
+    row r = beside_itself(bench, std::make_unique<under_other_orders>(scoll_, kind), kind, order{});
+    r["against"] = "one at a time, nothing beside";
+    return r;
+  }
+
+  row beside_itself(const char* bench, std::unique_ptr<contestant> loaded, const order& kind,
+                    const order& usual) {
     std::vector<subject> both;
-    both.push_back({"loaded", std::make_unique<under_other_orders>(scoll_, kind)});
-    both.push_back({"idle", std::make_unique<under_other_orders>(scoll_, order{})});
+    both.push_back({"loaded", std::move(loaded)});
+    both.push_back({"idle", std::make_unique<under_other_orders>(scoll_, usual)});
     contest_options how = contest(bench);
     how.warm_up = std::max(how.warm_up, 10 * kind.in_flight);  // pools grow to what is needed at once
     const auto scores = hold(both, how);
     row r = begin_row(bench, "scoll", setting_);
-    r[field] = value;
+    r["in_flight"] = kind.in_flight;
     add_score(r, scores[0]);
     double busy_us = 0;
     for (const double us : scores[0].latency_us) busy_us += us;
@@ -181,7 +223,6 @@ class one_case {
     add_counts(r, scores[0], setting_);
     r["allocs_per_op"] = scores[0].total.allocations;
     add_ratios(r, scores[0], scores[1]);
-    r["against"] = "one at a time, nothing beside";
     return r;
   }
 
@@ -251,9 +292,11 @@ rows run_case(const bench::options& common, const options& o, const setting& s,
   for (const std::uint32_t n : o.in_flight) beside.push_back(it.at_once(n));
   if (o.background) beside.push_back(it.under_bulk());
   if (o.traced) beside.push_back(it.traced());
+  if (o.repaired) beside.push_back(it.repaired());
+  if (o.quorum != 0) beside.push_back(it.quorum(o.quorum));
   show_progress("");
   if (!beside.empty())
-    print_table("scoll under load or with a trace, against itself without", apart_columns(), beside);
+    print_table("scoll under load or with an option, against itself without", apart_columns(), beside);
   all.insert(all.end(), beside.begin(), beside.end());
   return all;
 }
@@ -312,6 +355,8 @@ void require_fitting(const given_tree& tree, const std::vector<std::uint32_t>& n
 
 rows run(const bench::options& common, const options& o) {
   if (o.peers) require_peers(other_libraries, "bcast");
+  if (o.quorum > std::ranges::min(o.nodes) - 1)
+    throw std::invalid_argument("--quorum: one process stands still, so fewer than --nodes are merged");
   const std::vector<given_tree> trees = parse(o.trees);
   for (const given_tree& tree : trees) require_fitting(tree, o.nodes);
   links_by_case links;

@@ -40,6 +40,8 @@ struct options {
   std::optional<scoll::tree_spec> pinned{};     ///< pinned by an administrator: "auto" takes this tree
   bool background = false;                      ///< also under bulk traffic that never ends
   bool traced = false;                          ///< also with a trace
+  bool repaired = false;                        ///< also ready for repair, with nothing to be repaired
+  std::uint32_t quorum = 0;                     ///< also until so many are merged, while one stands still
   bool peers = false;                           ///< also other libraries (kit/peers.hpp)
 };
 

@@ -119,13 +119,20 @@ class process {
 
   task<void> broadcast_in_turn(const group<add_ranks>& g, order o) {
     const wire::borrowed_bytes request{payload_};
+    bcast_options options{.trace = o.stamped != 0};
+    if (o.repaired != 0) options.on_failure = repair;
+    if (o.quorum != 0) {
+      options.until = quorum{o.quorum};
+      options.rest = stragglers::abort;
+    }
     while (next_operation_ < o.operations) {
       const std::uint32_t i = next_operation_++;
       const std::int64_t began = now_ns();
-      const auto r = co_await scoll::bcast(g, request, {.trace = o.stamped != 0});
+      const auto r = co_await scoll::bcast(g, request, options);
       me_.note(i, began, now_ns());
       if (!r.ok()) me_.give_up(describe(r.outcome()));
-      if (r->value != setting_.expected_sum()) me_.give_up("the sum is wrong");
+      if (o.quorum == 0 && r->value != setting_.expected_sum()) me_.give_up("the sum is wrong");
+      if (o.quorum != 0 && r.outcome().merged().size() < o.quorum) me_.give_up("the quorum is too small");
       if (o.stamped != 0 && r.trace().spans().size() != me_.count()) me_.give_up("the trace is not whole");
       if (o.trace != 0) me_.note_last_reached(i, began);
     }

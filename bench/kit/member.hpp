@@ -18,6 +18,8 @@ struct order {
   std::uint32_t trace = 0;       ///< note when every process was reached, which costs time
   std::uint32_t background = 0;  ///< with bulk traffic at the same time
   std::uint32_t stamped = 0;     ///< broadcasts with a trace
+  std::uint32_t repaired = 0;    ///< broadcasts that would be repaired after a loss
+  std::uint32_t quorum = 0;      ///< await the replies of so many members; 0: of all
 };
 
 /// Measured processes end by themselves after this many seconds, even if their parent has forgotten them.
