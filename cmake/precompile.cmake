@@ -1,7 +1,17 @@
 # Most of the time of a build from scratch goes into reading the same headers over and over. Presets that are usually built
-# from scratch compile several sources as one, and with clang they read the headers of tests once. Other presets compile each
-# source by itself, so that a missing include is noticed.
-option(SCOLL_JOIN_SOURCES "Compile several sources as one: fast from nothing, slow after a change" OFF)
+# from scratch compile several sources as one, and with clang they read the headers of tests once. Where a missing include
+# has to be noticed, each source is compiled by itself, as users of the library do; of the presets that run in CI, `release`
+# does so with the library.
+set(SCOLL_JOIN_SOURCES
+    OFF
+    CACHE STRING "Compile several sources as one, fast from nothing and slow after a change: OFF, PROGRAMS (not the library) or ALL")
+set_property(CACHE SCOLL_JOIN_SOURCES PROPERTY STRINGS OFF PROGRAMS ALL)
+
+function(scoll_join_library_sources target)
+  if(SCOLL_JOIN_SOURCES STREQUAL "ALL")
+    scoll_join_sources(${target})
+  endif()
+endfunction()
 
 # SEPARATE: sources that cannot be compiled together with others
 function(scoll_join_sources target)

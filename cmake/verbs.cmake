@@ -27,7 +27,7 @@ target_link_libraries(
   scoll_verbs
   PUBLIC scoll::scoll
   PRIVATE PkgConfig::libibverbs $<BUILD_INTERFACE:scoll_warnings>)
-scoll_join_sources(scoll_verbs)
+scoll_join_library_sources(scoll_verbs)
 set_target_properties(scoll_verbs PROPERTIES CXX_EXTENSIONS OFF EXPORT_NAME verbs VERSION ${PROJECT_VERSION}
                                              SOVERSION ${PROJECT_VERSION_MAJOR})
 target_link_libraries(scoll_verbs_if_built INTERFACE scoll::verbs)

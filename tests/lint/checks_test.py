@@ -206,7 +206,9 @@ class Exports(Case):
 class Mutants(Case):
     def test_sites_in_headers(self):
         site = 'if (SCOLL_MUTANT(forgets, "it forgets")) return;\n'
-        self.expect("mutants", {"src/scoll/a.cpp": site, "src/scoll/a.hpp": "// SCOLL_MUTANT(forgets)\n"})
+        included = '#include "scoll/coro/mutants.hpp"\n' + site
+        self.expect("mutants", {"src/scoll/a.cpp": included, "src/scoll/a.hpp": "// SCOLL_MUTANT(forgets)\n"})
+        self.expect("mutants", {"src/scoll/a.cpp": site}, "src/scoll/a.cpp:1: add #include")
         self.expect("mutants", {"src/scoll/a.hpp": "\n" + site}, "src/scoll/a.hpp:2: a deliberate bug is in a header")
 
 

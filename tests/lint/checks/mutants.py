@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Finds sites of deliberate bugs in headers.
+"""Finds sites of deliberate bugs in headers, and sources with such sites that do not include what defines them.
 
 The simulator is compiled once and linked with a library that has these bugs and with one that has none, so what it inlines must
 be the same in both.
@@ -14,6 +14,7 @@ from sources import Finding
 
 SITE = re.compile(r"\bSCOLL_MUTANT\(")
 DEFINED_IN = "src/scoll/coro/mutants.hpp"
+INCLUDED = '#include "scoll/coro/mutants.hpp"'
 
 
 def check(root):
@@ -24,6 +25,11 @@ def check(root):
         text = sources.without_comments(sources.read(path))
         for site in SITE.finditer(text):
             yield Finding(name, sources.line_of(text, site.start()), "a deliberate bug is in a header: move the function to a source")
+    for path in sources.below(root, (".cpp",), ("src", "tools")):
+        text = sources.read(path)
+        site = SITE.search(text)
+        if site and INCLUDED not in text:
+            yield Finding(sources.name_of(path, root), sources.line_of(text, site.start()), f"add {INCLUDED}")
 
 
 if __name__ == "__main__":

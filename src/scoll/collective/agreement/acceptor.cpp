@@ -1,6 +1,7 @@
 #include "scoll/collective/agreement/acceptor.hpp"
 
 #include "scoll/coro/assert.hpp"
+#include "scoll/coro/mutants.hpp"
 
 namespace scoll::detail {
 

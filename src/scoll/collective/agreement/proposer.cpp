@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "scoll/coro/mutants.hpp"
+
 namespace scoll::detail {
 
 agreement_proposer::agreement_proposer(std::uint32_t members, std::uint32_t rank, quorum_rule rule,
