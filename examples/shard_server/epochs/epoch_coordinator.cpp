@@ -171,18 +171,17 @@ scoll::task<void> keep_settled(epoch_member& own, epoch_coordinator& by, scoll::
     const auto woken = co_await own.attention().wait(stop);
     if (!woken) co_return;
     own.attention().reset();
+    bool failed = false;
     do {
-      if (!by.has_news()) {
+      if (failed || !by.has_news()) {
         const auto slept = co_await scoll::sleep_for(patience + by.pause(), stop);
         if (!slept) co_return;
       }
       if (!own.must_ask()) break;
-      own.asked();
+      const std::uint64_t heard = own.heard();
       const auto settled = co_await by.settle(stop);
-      if (settled) continue;
-      own.news();
-      const auto paused = co_await scoll::sleep_for(by.pause(), stop);
-      if (!paused) co_return;
+      failed = !settled;
+      if (settled) own.asked(heard);
     } while (own.must_ask());
   }
 }

@@ -36,15 +36,17 @@ class epoch_member {
 
   /// True if this server has to ask the others what is decided: it has just started, it was told `news`, or
   /// it has voted for an epoch of which it has not heard the end.
-  bool must_ask() const noexcept { return !asked_ || state_.vote.has_value(); }
+  bool must_ask() const noexcept { return asked_ != news_ || state_.vote.has_value(); }
   /// The servers that can be reached are not the same as before: one of them may have decided something and
   /// told nobody.
   void news() noexcept {
-    asked_ = false;
+    ++news_;
     attention_.set();
   }
-  /// The others have been asked, with success.
-  void asked() noexcept { asked_ = true; }
+  /// Counts the news.
+  std::uint64_t heard() const noexcept { return news_; }
+  /// The others have been asked, with success, after so many news.
+  void asked(std::uint64_t heard) noexcept { asked_ = heard; }
   /// Set when `must_ask` may have become true. The one who waits for it resets it.
   scoll::event& attention() noexcept { return attention_; }
 
@@ -58,7 +60,8 @@ class epoch_member {
   epoch_state state_;  // as it is on the disk
   std::deque<committed_epoch> passed_;
   scoll::semaphore changing_{1};
-  bool asked_ = false;
+  std::uint64_t news_ = 1;  // that this server has started
+  std::uint64_t asked_ = 0;
   scoll::event attention_{true};
 };
 

@@ -56,7 +56,7 @@ scoll::task<json> epoch_desk::show(const command& c, scoll::stop_token stop) {
 
 void epoch_desk::add_to(json& status) const {
   describe_epoch(status, member_.state().committed);
-  status["epoch_open"] = member_.state().vote.has_value();
+  status["epoch_settled"] = !member_.must_ask();
 }
 
 }  // namespace shard

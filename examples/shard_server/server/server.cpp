@@ -129,7 +129,7 @@ scoll::task<scoll::status> server::run(int signals) {
     scope_.spawn(watch_signals(signals));
     scope_.spawn(take_part_in_gossip());
     scope_.spawn(accept_commands(control_.get()));
-    scope_.spawn(epochs_.run(scope_.token()));
+    scope_.spawn(keep_epochs_settled());
     co_await stop_wanted_.wait();
     spdlog::info("stopping");
     ::unlink(place().control.c_str());
@@ -153,6 +153,12 @@ scoll::task<void> server::take_part_in_gossip() {
   if (ended) co_return;
   spdlog::error("gossip: {}", describe(ended.error()));
   stop_wanted_.set();
+}
+
+/// The first question has to wait until this server takes part in the gossip.
+scoll::task<void> server::keep_epochs_settled() {
+  const auto active = co_await heartbeat_.active(scope_.token());
+  if (active) co_await epochs_.run(scope_.token());
 }
 
 scoll::task<void> server::accept_commands(int listener) {

@@ -62,6 +62,7 @@ class server {
   scoll::status serve_all();
   scoll::task<void> watch_signals(int signals);
   scoll::task<void> take_part_in_gossip();
+  scoll::task<void> keep_epochs_settled();
   scoll::task<void> accept_commands(int listener);
   scoll::task<void> attend(scoll::transport::unique_fd client);
 

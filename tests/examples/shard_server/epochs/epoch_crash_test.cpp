@@ -126,7 +126,7 @@ TEST_CASE("servers decide one epoch after the other, and all come to stand at th
 
 TEST_CASE("a server that loses its power at any operation of its disk loses no epoch", "[epochs]") {
   tally all;
-  for (std::uint64_t seed = 1; seed <= (is_long() ? 20 : 2); ++seed) {
+  for (std::uint64_t seed = 1; seed <= (is_long() ? 50 : 5); ++seed) {
     const measure m = measure_run(seed);
     for (std::uint32_t server = 0; server != 3; ++server) {
       for (std::uint64_t at = 1; at <= m.operations[server]; ++at) run_one(all, seed, {{server, at, 0}});
@@ -139,24 +139,38 @@ TEST_CASE("a server that loses its power at any operation of its disk loses no e
 
 TEST_CASE("two servers that lose their power at any operations of their disks lose no epoch", "[epochs]") {
   tally all;
-  const std::uint64_t seed = 4;
-  const measure m = measure_run(seed);
-  const std::uint64_t step = is_long() ? 1 : 101;
-  std::uint64_t drawn = 0;
-  for (std::uint32_t server = 0; server != 3; ++server) {
-    const std::uint32_t other = (server + 1) % 3;
-    for (std::uint64_t at = 1; at <= m.operations[server]; ++at) {
-      for (std::uint64_t then = 1 + drawn++ % step; then <= m.operations[other]; then += step)
-        run_one(all, seed, {{server, at, 0}, {other, then, 0}});
+  for (std::uint64_t seed = 4; seed <= (is_long() ? 8 : 4); ++seed) {
+    const measure m = measure_run(seed);
+    for (std::uint32_t server = 0; server != 3; ++server) {
+      const std::uint32_t other = (server + 1) % 3;
+      for (std::uint64_t at = 1; at <= m.operations[server]; ++at) {
+        for (std::uint64_t then = 1; then <= m.operations[other]; ++then)
+          run_one(all, seed, {{server, at, 0}, {other, then, 0}});
+      }
     }
   }
   check(all);
   CHECK(all.unanswered_and_gone > 0);
 }
 
+TEST_CASE("a server that loses its power once more while it recovers loses no epoch", "[epochs]") {
+  tally all;
+  constexpr std::uint64_t of_a_recovery = 40;
+  for (std::uint64_t seed = 1; seed <= (is_long() ? 10 : 1); ++seed) {
+    const measure m = measure_run(seed);
+    for (std::uint32_t server = 0; server != 3; ++server) {
+      for (std::uint64_t at = 1; at <= m.operations[server]; ++at) {
+        for (std::uint64_t then = 1; then <= of_a_recovery; then += 3)
+          run_one(all, seed, {{server, at, 0}, {server, then, 0, 2}});
+      }
+    }
+  }
+  check(all);
+}
+
 TEST_CASE("servers that lose their power at any message lose no epoch", "[epochs]") {
   tally all;
-  for (std::uint64_t seed = 1; seed <= (is_long() ? 10 : 1); ++seed) {
+  for (std::uint64_t seed = 1; seed <= (is_long() ? 20 : 3); ++seed) {
     const std::uint64_t messages = measure_run(seed).messages;
     REQUIRE(messages > 50);
     for (std::uint64_t at = 1; at <= messages; ++at) {
@@ -177,7 +191,7 @@ TEST_CASE("servers that lose their power at any message lose no epoch", "[epochs
 
 TEST_CASE("servers that come and go at random lose no epoch", "[epochs]") {
   tally all;
-  for (std::uint64_t seed = 1; seed <= (is_long() ? 5000 : 200); ++seed) run_storm(all, seed);
+  for (std::uint64_t seed = 1; seed <= (is_long() ? 10'000 : 300); ++seed) run_storm(all, seed);
   check(all);
   CHECK(all.acknowledged > 1000);
 }

@@ -121,7 +121,7 @@ class stormy_cluster {
     std::set<std::string> places;
     for (const std::uint64_t each : cluster_.servers()) {
       const auto status = cluster_.status(each);
-      if (!status || (*status)["epoch_open"] == true) return false;
+      if (!status || (*status)["epoch_settled"] == false) return false;
       places.insert(text_in(*status));
     }
     return places.size() == 1 && quiet_for_a_while(*places.begin());

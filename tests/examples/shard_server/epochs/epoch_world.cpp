@@ -131,7 +131,7 @@ class epoch_world::watched_store final : public epoch_store {
 };
 
 epoch_world::epoch_world(std::uint32_t servers, std::uint64_t seed, epoch_bug bug)
-    : random_(seed), bug_(bug), present_(servers), work_(time_) {
+    : random_(seed), bug_(bug), present_(servers), starts_(servers), work_(time_) {
   for (std::uint32_t i = 0; i != servers; ++i) {
     disks_.push_back(std::make_unique<sim_disk>(seed * servers + i));
     REQUIRE(disks_[i]->make_directory(folder, 0755) == 0);
@@ -154,10 +154,11 @@ void epoch_world::start(std::uint32_t server) {
   REQUIRE_FALSE(runs(server));
   lives_.push_back(std::make_unique<life>(*this, server, lives_.size() + 1));
   life& made = *lives_.back();
-  const bool first = present_[server] == nullptr;
+  ++starts_[server];
   present_[server] = &made;
   for (const epoch_crash& each : crashes_) {
-    if (first && each.server == server && each.operation != 0) made.files.crash_at(each.operation);
+    if (each.server == server && each.life == starts_[server] && each.operation != 0)
+      made.files.crash_at(each.operation);
   }
   work_.spawn(live(made));
 }
@@ -254,8 +255,10 @@ task<void> epoch_world::ask_for(life& at, std::vector<std::string> notes) {
 }
 
 void epoch_world::end() {
-  start_all();
-  run_for(10s);
+  for (int start = 0; start != 2; ++start) {  // a crash may have been planned for the life that begins now
+    start_all();
+    run_for(5s);
+  }
   std::vector<std::uint64_t> all;
   for (std::uint32_t i = 0; i != size(); ++i) {
     if (!runs(i) || present_[i]->member == nullptr)

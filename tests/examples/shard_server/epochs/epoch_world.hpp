@@ -29,8 +29,9 @@ enum class epoch_bug {
 /// When a server loses its power.
 struct epoch_crash {
   std::uint32_t server = 0;
-  std::uint64_t operation = 0;  ///< during this operation of its first life's disk, if not 0
+  std::uint64_t operation = 0;  ///< during this operation of its disk, if not 0
   std::uint64_t message = 0;    ///< when this message of the cluster arrives or leaves, if not 0
+  std::uint32_t life = 1;       ///< the life of the server to whose disk `operation` belongs
 };
 
 /// Servers that decide epochs, each with a disk of its own, in virtual time: the parts of the shard server
@@ -85,6 +86,7 @@ class epoch_world {
   std::vector<epoch_crash> crashes_;
   std::vector<std::unique_ptr<life>> lives_;  // all of them: messages of earlier ones may be on their way
   std::vector<life*> present_;                // by server
+  std::vector<std::uint32_t> starts_;         // by server
   std::uint64_t messages_ = 0;
   scoll::scope work_;
 };
