@@ -66,7 +66,8 @@ class epoch_world::life final : public epoch_voters {
 
   task<result<epoch_reply>> ask(const epoch_request& request, stop_token stop) override {
     const std::uint32_t n = world.size();
-    co_return co_await poll(request, world.bug_ == epoch_bug::minority ? 1 : n / 2 + 1, stop);
+    const std::uint32_t quorum = world.bug_ == epoch_bug::minority ? 1 : n / 2 + 1;
+    co_return co_await poll(request, quorum, stop);
   }
   /// Everybody who runs knows when somebody does not, as gossip would tell.
   task<status> tell(const epoch_request& request, stop_token stop) override {
