@@ -120,6 +120,10 @@ int run(const arguments& args, const shard::cluster_config& config, std::uint32_
   if ((*installed)->leftovers_removed() != 0)
     spdlog::info("removed {} files that were never installed", (*installed)->leftovers_removed());
 
+  auto epochs =
+      scoll::sync_wait(**loop, shard::epoch_member::open(std::make_unique<shard::epoch_file>(**loop, data)));
+  if (!epochs) return fail(epochs.error());
+
   scoll::kit::spdlog_sink node_log(chosen.log_level());
   scoll::node_options base = chosen.node();
   base.log = &node_log;
@@ -128,7 +132,7 @@ int run(const arguments& args, const shard::cluster_config& config, std::uint32_
 
   shard::server server(**loop, config, args.cluster, *options,
                        std::make_unique<scoll::node_rails>(**loop, std::move(*rails), common),
-                       std::move(*store), std::move(*installed));
+                       std::move(*store), std::move(*installed), std::move(*epochs));
   const auto ended = scoll::sync_wait(**loop, server.run(signals.get()));
   if (!ended) return fail(ended.error());
   spdlog::info("stopped");

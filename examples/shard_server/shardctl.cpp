@@ -36,6 +36,11 @@ void describe_group_commands(arguments& args, const Add& add) {
   command = add("leader", "The server that leads a maintenance: all servers agree on it", ctl::leader);
   command->add_flag("--again", args.again, "Agree anew, although there is a leader");
 
+  command = add("commit", "Move all servers to the next epoch: decided when a quorum has it on its disks",
+                ctl::commit);
+  command->add_option("--note", args.text, "What the epoch is for, at most 200 bytes");
+  add("epoch", "The epoch at which the servers stand", [](auto& a) { return ctl::ask_plain("epoch", a); });
+
   command = add("revoke", "End the scrubs that run on a server, at once and everywhere", ctl::revoke);
   command->add_option("--code", args.code, "The reason as a number")->check(CLI::Range(0U, 4'294'967'295U));
   command->add_option("--text", args.text, "The reason in words, at most 64 bytes");

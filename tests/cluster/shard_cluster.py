@@ -74,6 +74,12 @@ class Cluster:
         alive = lambda node: sorted(self.ask("members", "--node", str(node))["value"]["alive"]) == list(self.nodes)
         for node in self.nodes:
             until(lambda: alive(node), f"all are alive for {node}")
+        self.wait_all_settled()
+
+    def wait_all_settled(self):
+        """Until no server has to ask the others for the epoch, which it does after each change of who lives."""
+        settled = lambda node: self.ask("status", "--node", str(node))["value"]["epoch_settled"]
+        until(lambda: all(settled(node) for node in self.processes), "all know the epoch")
 
     def run(self, *arguments, **options):
         command = [BIN / "shardctl", "--cluster", self.file, *arguments]

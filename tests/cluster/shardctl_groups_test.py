@@ -53,6 +53,7 @@ class Layout(unittest.TestCase):
     def setUpClass(cls):
         cls.cluster = Cluster()
         fill(cls.cluster)
+        cls.cluster.wait_all_alive()
         for node in ALL:  # connections and the groups that other commands keep
             cls.cluster.ask("df", "--node", str(node))
 
@@ -146,6 +147,7 @@ class Pools(unittest.TestCase):
         fill(cluster)
         self.assertEqual(cluster.ask("pools")["pools"][0], {"id": 7, "name": "fast", "nodes": [2, 5, 6]})
         self.assertIn(b"pool 7     nodes 2, 5-6  fast\n", cluster.run("pools").stdout)
+        cluster.wait_all_alive()
         rooted, received = statuses(cluster, "broadcasts_rooted"), statuses(cluster, "broadcasts_received")
         answer = cluster.ask("pool", "7")
         self.assertEqual((answer["root"], answer["outcome"]["merged"], answer["outcome"]["members"]), (2, [2, 5, 6], 3))

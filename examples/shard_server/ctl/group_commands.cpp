@@ -6,7 +6,7 @@
 #include "run.hpp"
 #include "text.hpp"
 
-// The commands about groups as such: layout, pools, maintenance and revoke.
+// The commands about groups as such: layout, pools, maintenance, epochs and revoke.
 namespace shard::ctl {
 
 using nlohmann::json;
@@ -62,6 +62,12 @@ int maintenance(const arguments& args) {
 int leader(const arguments& args) {
   json command = command_of("leader", args);
   command["again"] = args.again;
+  return ask(args, command);
+}
+
+int commit(const arguments& args) {
+  json command = command_of("commit", args);
+  command["note"] = args.text;
   return ask(args, command);
 }
 

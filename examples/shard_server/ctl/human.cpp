@@ -132,6 +132,16 @@ void print_maintenance(const json& value) {
   if (!without.empty()) row("agreed without", as_ranges(without));
 }
 
+void print_epoch(const json& value) {
+  const auto epoch = number(value, "epoch");
+  if (epoch == 0) return row("epoch", "0: none was committed yet");
+  row("epoch", fmt::format("{}: {}", with_commas(epoch), value.value("epoch_note", "")));
+  row("asked for by", value.value("epoch_by", ""));
+  if (value.contains("lowest") && number(value, "lowest") != epoch)
+    row("behind", fmt::format("a server that stands at {}", with_commas(number(value, "lowest"))));
+  if (value.value("open", false)) row("next", "is being voted for");
+}
+
 void print_revoke(const json& value) {
   for (const json& each : value["revoked"]) {
     row("revoked", fmt::format("the scrub of node {}: {} servers told from here, {} connecting, {} owed",
@@ -181,6 +191,8 @@ void print_value(const std::string& command, const json& value) {
       {"revoke", print_revoke},
       {"maintenance", print_maintenance},
       {"leader", print_maintenance},
+      {"commit", print_epoch},
+      {"epoch", print_epoch},
   };
   const auto found = printers.find(command);
   (found == printers.end() ? print_members : found->second)(value);

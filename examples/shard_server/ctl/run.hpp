@@ -31,6 +31,7 @@ int pools(const arguments& args);
 int pool(const arguments& args);
 int maintenance(const arguments& args);
 int leader(const arguments& args);
+int commit(const arguments& args);
 int revoke(const arguments& args);
 
 }  // namespace shard::ctl

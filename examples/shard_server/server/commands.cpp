@@ -65,7 +65,7 @@ scoll::task<json> commands::run(control_connection& client, const command& c, sc
   }
   for (const std::string_view known :
        {"df", "top", "find", "ls", "scrub", "ingest", "install", "put", "get", "where", "plan", "trace",
-        "layout", "pool", "maintenance", "leader", "revoke"})
+        "layout", "pool", "maintenance", "leader", "revoke", "commit", "epoch"})
     if (c.name == known) co_return co_await run_with_others(client, c, stop);
   co_return failure(make_error(errc::invalid_argument, "there is no command '{}'", c.name));
 }
@@ -105,6 +105,8 @@ scoll::task<json> commands::run_on_a_group(const command& c, scoll::stop_token s
   if (c.name == "pool") co_return co_await ask_pool(self_, c, stop);
   if (c.name == "maintenance") co_return co_await maintenance_.run(c, stop);
   if (c.name == "leader") co_return co_await maintenance_.lead(c, stop);
+  if (c.name == "commit") co_return co_await epochs_.commit(c, stop);
+  if (c.name == "epoch") co_return co_await epochs_.show(c, stop);
   co_return co_await revoke_scrubs(self_, board_, c);
 }
 
@@ -259,6 +261,7 @@ json commands::status() {
   value["objects"] = store_.objects();
   value["bytes"] = store_.bytes();
   value["folder"] = store_.folder();
+  epochs_.add_to(value);
   const scoll::node_snapshot now = self_.snapshot();
   value["incarnation"] = now.incarnation;
   value["groups"] = now.groups;

@@ -31,6 +31,7 @@ class commands {
         store_(parts.store),
         desk_(parts.desk),
         board_(parts.board),
+        epochs_(parts.epochs),
         stop_wanted_(stop_wanted),
         collectives_(self_, config_.targets(), config_.choose_tree),
         layout_(self_, collectives_),
@@ -71,6 +72,7 @@ class commands {
   object_store& store_;
   object_desk& desk_;
   progress_board& board_;
+  epoch_desk& epochs_;
   scoll::event& stop_wanted_;
   collectives collectives_;
   layout_question layout_;

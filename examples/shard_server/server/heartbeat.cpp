@@ -105,6 +105,7 @@ scoll::task<scoll::status> heartbeat::active(scoll::stop_token stop) {
 void heartbeat::on_liveness(const gossip::liveness_event& e) noexcept {
   spdlog::info("node {} is {} (life {}, cycle {})", follower_.node_of(e.who), to_string(e.kind),
                e.incarnation, e.cycle);
+  if (news_) news_();
 }
 
 nlohmann::json heartbeat::to_json() const {

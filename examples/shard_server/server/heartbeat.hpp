@@ -1,8 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "../cluster/cluster_file.hpp"
@@ -35,6 +37,9 @@ class heartbeat final : private scoll::gossip::event_listener {
   /// is stopping), `cancelled`.
   scoll::task<scoll::status> active(scoll::stop_token stop);
 
+  /// Calls `news` whenever a server has become alive or dead.
+  void on_change(std::function<void()> news) { news_ = std::move(news); }
+
   /// Returns the ids of servers by state, and the counters behind them.
   nlohmann::json to_json() const;
 
@@ -48,6 +53,7 @@ class heartbeat final : private scoll::gossip::event_listener {
   std::optional<scoll::gossip::aead_seal> seal_;
   scoll::gossip::participant participant_;
   scoll::follower follower_;
+  std::function<void()> news_;
 };
 
 }  // namespace shard

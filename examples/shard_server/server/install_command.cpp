@@ -40,7 +40,7 @@ std::string names_of(const std::vector<scoll::node_id>& nodes) {
   return fmt::format("{} {}", nodes.size() == 1 ? "node" : "nodes", fmt::join(nodes, ", "));
 }
 
-std::vector<scoll::node_id> nodes_of(const scoll::rank_set& ranks, const scoll::membership& members) {
+std::vector<scoll::node_id> ids_of(const scoll::rank_set& ranks, const scoll::membership& members) {
   std::vector<scoll::node_id> nodes;
   ranks.for_each([&](std::uint32_t rank) { nodes.push_back(members.node(rank)); });
   return nodes;
@@ -62,7 +62,7 @@ std::string advice(const answer<install::reply>& answered) {
   const auto& outcome = answered.account.outcome;
   if (outcome.count(scoll::member_state::failed) != 0 && answered.value) {
     return fmt::format("remove the cause on {}, where nothing has changed, and repeat this",
-                       names_of(nodes_of(outcome.failed(), *answered.account.members)));
+                       names_of(ids_of(outcome.failed(), *answered.account.members)));
   }
   return answered.account.ended ? "" : "repeat this: servers that have the file receive it anew";
 }

@@ -6,6 +6,7 @@
 #include "../services/object_io.hpp"
 #include "../services/progress.hpp"
 #include "../store/object_store.hpp"
+#include "epoch_desk.hpp"
 #include "heartbeat.hpp"
 #include "scoll/node.hpp"
 
@@ -21,6 +22,7 @@ struct server_parts {
   maintenance_desk& upkeep;
   install_desk& installs;
   progress_board& board;
+  epoch_desk& epochs;
 };
 
 }  // namespace shard

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include "../services/epochs.hpp"
 #include "../services/layout.hpp"
 #include "../services/pool.hpp"
 #include "../services/presence.hpp"
@@ -58,21 +59,26 @@ scoll::task<scoll::result<scoll::node_options>> node_options_of(const cluster_co
 server::server(scoll::transport::reactor& loop, const cluster_config& config,
                const std::filesystem::path& cluster_file, const scoll::node_options& options,
                std::unique_ptr<scoll::node_rails> rails, std::unique_ptr<object_store> store,
-               std::unique_ptr<installed_files> installed)
+               std::unique_ptr<installed_files> installed, std::unique_ptr<epoch_member> epochs)
     : reactor_(loop),
       config_(config),
       cluster_file_(std::filesystem::absolute(cluster_file)),
       rank_(*config.rank_of(options.id)),
       store_(std::move(store)),
       installed_(std::move(installed)),
+      epoch_member_(std::move(epochs)),
       desk_(*store_, upkeep_),
       installs_(*installed_, board_),
       rails_(std::move(rails)),
       node_(loop, rails_->set(), options),
       introspection_(node_, loop, options.control),
       heartbeat_(loop, config, node_, rails_->entries(), options.security),
-      commands_({node_, config, heartbeat_, *store_, desk_, upkeep_, installs_, board_}, stop_wanted_),
-      scope_(loop) {}
+      epochs_(node_, *epoch_member_, static_cast<std::uint32_t>(config.nodes.size())),
+      commands_({node_, config, heartbeat_, *store_, desk_, upkeep_, installs_, board_, epochs_},
+                stop_wanted_),
+      scope_(loop) {
+  heartbeat_.on_change([this] { epoch_member_->news(); });
+}
 
 // A service's handle serves only to close the service; these services stay until the node ends.
 scoll::status server::serve_all() {
@@ -94,6 +100,7 @@ scoll::status server::serve_all() {
   if (auto s = node_.serve(layout{store_.get()}); !s) return s.error();
   if (auto s = node_.serve(pool{store_.get(), cluster_file_}); !s) return s.error();
   if (auto s = node_.serve(maintenance{&node_, store_.get(), &upkeep_}); !s) return s.error();
+  if (auto s = node_.serve(epochs{&config_, epoch_member_.get()}); !s) return s.error();
   if (auto s = serve_link_probe(node_); !s) return s.error();
   return {};
 }
@@ -122,6 +129,7 @@ scoll::task<scoll::status> server::run(int signals) {
     scope_.spawn(watch_signals(signals));
     scope_.spawn(take_part_in_gossip());
     scope_.spawn(accept_commands(control_.get()));
+    scope_.spawn(keep_epochs_settled());
     co_await stop_wanted_.wait();
     spdlog::info("stopping");
     ::unlink(place().control.c_str());
@@ -145,6 +153,12 @@ scoll::task<void> server::take_part_in_gossip() {
   if (ended) co_return;
   spdlog::error("gossip: {}", describe(ended.error()));
   stop_wanted_.set();
+}
+
+/// The first question has to wait until this server takes part in the gossip.
+scoll::task<void> server::keep_epochs_settled() {
+  const auto active = co_await heartbeat_.active(scope_.token());
+  if (active) co_await epochs_.run(scope_.token());
 }
 
 scoll::task<void> server::accept_commands(int listener) {

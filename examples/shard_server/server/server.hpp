@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "../cluster/cluster_file.hpp"
+#include "../epochs/epoch_member.hpp"
 #include "../services/install.hpp"
 #include "../services/maintenance.hpp"
 #include "../services/object_io.hpp"
@@ -13,6 +14,7 @@
 #include "../store/installed_files.hpp"
 #include "../store/object_store.hpp"
 #include "commands.hpp"
+#include "epoch_desk.hpp"
 #include "heartbeat.hpp"
 #include "scoll/coro/event.hpp"
 #include "scoll/coro/result.hpp"
@@ -47,7 +49,7 @@ class server {
   server(scoll::transport::reactor& loop, const cluster_config& config,
          const std::filesystem::path& cluster_file, const scoll::node_options& options,
          std::unique_ptr<scoll::node_rails> rails, std::unique_ptr<object_store> store,
-         std::unique_ptr<installed_files> installed);
+         std::unique_ptr<installed_files> installed, std::unique_ptr<epoch_member> epochs);
 
   /// Runs until `signals`, a signalfd, is readable or a client asks for a stop on the control socket. Then
   /// the server takes nothing new and gives running work a few seconds to end; the error names the work that
@@ -60,6 +62,7 @@ class server {
   scoll::status serve_all();
   scoll::task<void> watch_signals(int signals);
   scoll::task<void> take_part_in_gossip();
+  scoll::task<void> keep_epochs_settled();
   scoll::task<void> accept_commands(int listener);
   scoll::task<void> attend(scoll::transport::unique_fd client);
 
@@ -69,6 +72,7 @@ class server {
   std::uint32_t rank_;
   std::unique_ptr<object_store> store_;
   std::unique_ptr<installed_files> installed_;
+  std::unique_ptr<epoch_member> epoch_member_;
   progress_board board_;
   maintenance_desk upkeep_;
   object_desk desk_;
@@ -77,6 +81,7 @@ class server {
   scoll::node node_;
   scoll::node_control introspection_;
   heartbeat heartbeat_;
+  epoch_desk epochs_;
   scoll::event stop_wanted_;
   commands commands_;
   scoll::transport::unique_fd control_;

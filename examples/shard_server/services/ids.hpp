@@ -19,5 +19,6 @@ inline constexpr scoll::service_id pool{0x010a};
 inline constexpr scoll::service_id maintenance{0x010b};
 inline constexpr scoll::service_id install{0x010c};
 inline constexpr scoll::service_id ls{0x010d};
+inline constexpr scoll::service_id epochs{0x010e};
 
 }  // namespace shard::ids

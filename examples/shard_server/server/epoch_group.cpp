@@ -1,0 +1,57 @@
+#include "epoch_group.hpp"
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "collectives.hpp"
+
+namespace shard {
+namespace {
+
+constexpr scoll::nanoseconds step_limit = std::chrono::seconds(3);
+
+scoll::bcast_options limits(scoll::stop_token stop) {
+  scoll::bcast_options options;
+  options.deadline = step_limit;
+  options.stop = stop;
+  options.dead = scoll::dead_members::try_others;  // one may be called dead between the choice and the start
+  return options;
+}
+
+}  // namespace
+
+epoch_group::epoch_group(scoll::node& self, std::uint32_t servers)
+    : self_(self), quorum_{{scoll::rank_set::all(servers), servers / 2 + 1}} {}
+
+scoll::task<scoll::result<epoch_reply>> epoch_group::ask(const epoch_request& request,
+                                                         scoll::stop_token stop) {
+  scoll::bcast_options options = limits(stop);
+  options.until = scoll::quorum_sets(quorum_);
+  auto asked = co_await broadcast(request, options);
+  if (!asked.ok()) co_return asked.status().error();
+  co_return std::move(*asked);
+}
+
+scoll::task<scoll::status> epoch_group::tell(const epoch_request& request, scoll::stop_token stop) {
+  const auto told = co_await broadcast(request, limits(stop));
+  co_return told.status();
+}
+
+/// Asks those that are not known to be dead, so that nobody is below a dead one in the tree. A server that
+/// was started anew is asked twice: the first time, it may have to ask its cluster file for the group.
+scoll::task<scoll::bcast_result<epoch_reply>> epoch_group::broadcast(const epoch_request& request,
+                                                                     scoll::bcast_options options) {
+  const auto everybody = co_await self_.out_of_band<epochs>(epochs::everybody);
+  if (!everybody) {
+    scoll::bcast_result<epoch_reply> none(everybody.error(), std::nullopt, scoll::outcome());
+    co_return none;
+  }
+  const auto living = everybody->alive();
+  auto answered = co_await scoll::bcast(living, request, options);
+  if (!answered.ok() && collectives::knows_a_stale_group(answered.outcome()))
+    answered = co_await scoll::bcast(living, request, options);
+  co_return answered;
+}
+
+}  // namespace shard
