@@ -68,6 +68,18 @@ TEST_CASE("the account of a broadcast is exact whichever member is killed at whi
   }
 }
 
+TEST_CASE("a member that reboots at whichever step executes once, although its next life holds the group") {
+  for (const scoll::tree_spec& tree :
+       {scoll::tree_spec(scoll::chain{}), scoll::tree_spec(scoll::knomial{2})}) {
+    for (const std::uint32_t members : {2U, 5U}) {
+      const exhausted found = strike_each_member({tree, members, scoll::degrade, true}, member_end::reboot);
+      INFO(found.part << ": " << found.violation << (found.way.empty() ? "" : ": " + found.way.back()));
+      CHECK(found.violation.empty());
+      CHECK(found.cases > 10);
+    }
+  }
+}
+
 TEST_CASE("the account of a broadcast is exact although a member is called dead wrongly by any other") {
   const auto policy = GENERATE(scoll::degrade, scoll::repair);
   for (const std::uint32_t members : {2U, 4U}) {

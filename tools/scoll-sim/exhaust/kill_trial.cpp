@@ -50,7 +50,8 @@ std::string_view to_string(member_end what) {
 }
 
 std::string to_string(const kill_subject& s) {
-  return fmt::format("{} over {} members, {}", scoll::to_string(s.tree), s.members, to_string(s.policy));
+  return fmt::format("{} over {} members{}, {}", scoll::to_string(s.tree), s.members,
+                     s.out_of_band ? " out of band" : "", to_string(s.policy));
 }
 
 // ---- the run
@@ -59,13 +60,7 @@ kill_trial::kill_trial(const kill_subject& subject)
     : subject_(subject),
       tree_(any_tree::resolve(subject.tree, subject.members).value()),
       cluster_(std::make_unique<cluster>(plan_of(subject))) {
-  events::group made;
-  made.number = asked_group;
-  made.tree = subject.tree.kind;
-  made.tree_parameter = subject.tree.params[0];
-  made.members = number_set::below(subject.members);
-  made.lasting = true;
-  carry_out(made);
+  make_group();
   run_for(creation_takes);
   events::policy policy;
   policy.broadcast = asked_broadcast;
@@ -81,6 +76,21 @@ kill_trial::kill_trial(const kill_subject& subject)
   asked.group = asked_group;
   asked.work = work;
   carry_out(asked);
+}
+
+void kill_trial::make_group() {
+  const number_set all = number_set::below(subject_.members);
+  const std::uint32_t parameter = subject_.tree.params[0];
+  if (!subject_.out_of_band) {
+    events::group made;
+    made.number = asked_group;
+    made.tree = subject_.tree.kind;
+    made.tree_parameter = parameter;
+    made.members = all;
+    made.lasting = true;
+    return carry_out(made);
+  }
+  carry_out(events::adopt{asked_group, subject_.tree.kind, parameter, all, service_kind::bare, all, {}});
 }
 
 std::uint32_t kill_trial::run(std::uint32_t steps) {

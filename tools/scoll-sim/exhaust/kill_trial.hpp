@@ -40,6 +40,7 @@ struct kill_subject {
   tree_spec tree;
   std::uint32_t members = 2;
   failure_policy policy = degrade;
+  bool out_of_band = false;  ///< new lives of members hold the group, too; it is not repaired
 };
 
 std::string to_string(const kill_subject& subject);
@@ -79,6 +80,7 @@ class kill_trial {
   bool root_died() const;
   bool over() const { return root_died() || told().done; }
   bool is_at_rest() const;
+  void make_group();
 
   bool is_below(std::uint32_t member, std::uint32_t ancestor) const;
   bool stops() const;
