@@ -169,7 +169,7 @@ error engine::why_not_now(const addressees& to, const bcast_options& options, co
   if (work_.closed()) return {errc::closed, "this node is shutting down"};
   if (to.group->forgotten && kind != collective_kind::forget) return why_ended(*to.group);
   if (to.invalid) return to.invalid;
-  if (to.group->last != 0 && kind == collective_kind::broadcast) return after_the_last();
+  if (to.group->rooted->last != 0 && kind == collective_kind::broadcast) return after_the_last();
   if (to.subset != nullptr && !to.subset->index_of(to.group->self_rank))
     return {errc::not_member, "this node is not among the members that the broadcast is for"};
   if (options.last && to.group->id.creator == 0)

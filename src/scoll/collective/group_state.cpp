@@ -8,7 +8,11 @@ namespace scoll::detail {
 
 void group_state::enter(rooted_operation& op) noexcept {
   op.counter = next_counter++;
-  rooted.push_back(op);
+  rooted->running.push_back(op);
+}
+
+std::uint64_t group_state::watermark() noexcept {
+  return rooted->running.empty() ? next_counter : rooted->running.front().counter;
 }
 
 creation_terms group_state::terms() const {

@@ -16,6 +16,7 @@
 #include "scoll/collective/offered_members.hpp"
 #include "scoll/collective/options.hpp"
 #include "scoll/collective/replay_window.hpp"
+#include "scoll/collective/rooted_operations.hpp"
 #include "scoll/collective/subset.hpp"
 #include "scoll/coro/error.hpp"
 #include "scoll/coro/intrusive_list.hpp"
@@ -31,11 +32,6 @@ class session;
 namespace scoll::detail {
 
 struct group_agreements;
-
-/// An operation that is rooted here and has not ended, as an element of its group's list.
-struct rooted_operation : list_hook<rooted_operation> {
-  std::uint64_t counter = 0;
-};
 
 /// The state of a group on one node.
 struct group_state {
@@ -66,9 +62,8 @@ struct group_state {
   subset_ptr last_subset;                 // the last subset that came in a request
   std::vector<std::pair<std::uint32_t, transport::session*>> sessions;  // by rank: the sessions needed so far
   std::vector<root_window> windows;
-  std::uint64_t next_counter = 1;                             // the counter of operations rooted here
-  intrusive_list<rooted_operation, rooted_operation> rooted;  // those that have not ended, in order
-  std::uint64_t last = 0;  // the counter of the last broadcast that is rooted here; 0: none has begun
+  std::uint64_t next_counter = 1;  // the counter of operations rooted here
+  std::shared_ptr<rooted_operations> rooted = std::make_shared<rooted_operations>();
   std::shared_ptr<group_agreements> agreements;  // null until one begins
   std::unique_ptr<const error> revoked;          // why broadcasts fail, once it is revoked
   intrusive_list<group_call, group_call> calls;  // what was begun through it, beside broadcasts
@@ -98,7 +93,7 @@ struct group_state {
   /// Gives an operation that is rooted here its counter.
   void enter(rooted_operation& op) noexcept;
   /// The lowest counter of operations rooted here that have not ended.
-  std::uint64_t watermark() noexcept { return rooted.empty() ? next_counter : rooted.front().counter; }
+  std::uint64_t watermark() noexcept;
   /// The tree for `spec` over the members in `among`, or over all if that is null, with the root `root_rank`.
   /// It is built if it is not among the trees used last. Null on an error, with the reason in `fault`.
   const any_tree* resolve(const tree_spec& spec, const subset_ptr& among, std::uint32_t root_rank,

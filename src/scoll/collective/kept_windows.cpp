@@ -9,10 +9,10 @@ namespace scoll::detail {
 
 void kept_windows::keep(group_state& group) {
   next_counter_ = std::max(next_counter_, group.next_counter);
-  if (group.windows.empty()) return;
-  kept_group kept{std::move(group.windows), next_order_++};
+  if (group.windows.empty() && !group.rooted->matter()) return;
+  kept_group kept{std::move(group.windows), group.rooted, next_order_++};
   group.windows.clear();
-  size_ += kept.windows.size();
+  size_ += kept.size();
   const bool added = groups_.emplace(group.id, std::move(kept)).second;
   SCOLL_ASSERT(added, "the windows of a group that is held are not kept");
   while (size_ > most_) give_up_first();
@@ -25,8 +25,9 @@ void kept_windows::give_back(group_state& group) {
     group.window_gap = gave_up_;
     return;
   }
-  size_ -= found->second.windows.size();
+  size_ -= found->second.size();
   group.windows = std::move(found->second.windows);
+  group.rooted = std::move(found->second.rooted);
   groups_.erase(found);
 }
 
@@ -35,7 +36,7 @@ void kept_windows::give_up_first() {
     return a.second.order < b.second.order;
   });
   gave_up_ = true;
-  size_ -= first->second.windows.size();
+  size_ -= first->second.size();
   groups_.erase(first);
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "scoll/collective/group_state.hpp"
@@ -13,8 +15,9 @@ namespace scoll::detail {
 
 /// The replay windows of groups that a node does not hold any more, and whose id may come back: of
 /// out-of-band groups, and of delayed ones that ended because their creator was called dead. So no operation
-/// is admitted twice. The table is bounded; the windows that were kept first are given up first. It also
-/// keeps an operation that is rooted here from getting the counter of an earlier one of any group.
+/// is admitted twice. The table is bounded; the windows that were kept first are given up first. It also keeps
+/// the operations of such a group that are rooted here and still run, and keeps an operation that is rooted here
+/// from getting the counter of an earlier one of any group.
 class kept_windows {
  public:
   explicit kept_windows(std::size_t most = max_kept_windows) noexcept : most_(most) {}
@@ -25,13 +28,16 @@ class kept_windows {
   /// windows of it may have been given up, its `window_gap` is set.
   void give_back(group_state& group);
 
-  /// The number of windows that are kept.
+  /// The number of windows that are kept; a group without any counts as one.
   std::size_t size() const noexcept { return size_; }
 
  private:
   struct kept_group {
     std::vector<group_state::root_window> windows;
+    std::shared_ptr<rooted_operations> rooted;
     std::uint64_t order = 0;
+
+    std::size_t size() const noexcept { return std::max(windows.size(), std::size_t{1}); }
   };
   void give_up_first();
 

@@ -111,6 +111,41 @@ TEST_CASE("the time of a last broadcast begins when it leaves, unless it has a d
   }
 }
 
+TEST_CASE("the last broadcast waits for an earlier one from before a wrong verdict on the creator",
+          "[last]") {
+  virtual_cluster c(5);
+  const probe p;
+  c.serve(p);
+  group_options options;
+  options.tree = flat{};
+  options.populate = populate::delayed;
+  const auto g = c.run(c[0].create_group<probe>(c.targets(), options)).value();
+  REQUIRE(c.bcast(g, {}).ok());
+  const auto theirs = c[2].find_group<probe>(g.id()).value();
+  REQUIRE(c.bcast(theirs, {}).ok());
+  p.log->clear();
+  p.log->usual = 1s;
+  flight<probe> first(c, c[1].find_group<probe>(g.id()).value(), {});
+  c.pass(1ms);
+  p.log->usual = 0ns;
+  c.freeze(4);  // so that the end of the first one takes its time
+  c[1].on_dead(1, 1);
+  REQUIRE(c.engine(1).groups() == 0);
+  c[1].on_alive(1, 1);
+  REQUIRE(c.bcast(theirs.only({1, 2}), {}).ok());
+  const auto back = c[1].find_group<probe>(g.id()).value();
+  CHECK(back.state()->watermark() < back.state()->next_counter);  // the first one has not ended
+  flight<probe> ends(c, back, {}, last());
+  c.pass(100us);
+  REQUIRE_FALSE(first.done());
+  CHECK(p.log->executed[3] == 1);
+  c.thaw(4);
+  CHECK(code_of(first.land()) == errc::unknown_group);
+  CHECK(ends.land().outcome().state(3) == member_state::merged);
+  CHECK(ends.took() > first.took() - 1ms);
+  CHECK(p.log->executed[3] == 2);
+}
+
 TEST_CASE("the last broadcast of another member ends only its own", "[last][world]") {
   cluster c(any_kind_of_world(), 4);
   c.serve(probe{});

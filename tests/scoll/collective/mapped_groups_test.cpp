@@ -57,6 +57,25 @@ TEST_CASE("windows are kept by id while the group is not held", "[mapper]") {
   CHECK(kept.size() == 0);
 }
 
+TEST_CASE("a group that comes back shares the operations that still run with its earlier state", "[mapper]") {
+  kept_windows kept(10);
+  group_state before;
+  before.id = out_of_band_group(service, 1, {});
+  rooted_operation runs;
+  before.enter(runs);
+  kept.keep(before);
+  CHECK(kept.size() == 1);
+  group_state after;
+  after.id = before.id;
+  kept.give_back(after);
+  rooted_operation next;
+  after.enter(next);
+  CHECK(next.counter == runs.counter + 1);
+  CHECK(after.watermark() == runs.counter);
+  runs.unlink();
+  CHECK(after.watermark() == next.counter);
+}
+
 TEST_CASE("windows that are given up leave a mark on every group that comes", "[mapper]") {
   kept_windows kept(3);
   for (std::uint64_t id = 1; id <= 4; ++id) {

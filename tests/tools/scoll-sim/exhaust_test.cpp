@@ -55,16 +55,50 @@ TEST_CASE("groups are created, told and destroyed rightly whichever member dies 
 
 TEST_CASE("the account of a broadcast is exact whichever member is killed at whichever step") {
   const auto policy = GENERATE(scoll::fail_fast, scoll::repair);
-  const auto what = GENERATE(member_end::loud, member_end::silent);
+  const auto what = GENERATE(member_end::loud, member_end::silent, member_end::doubted);
   for (const scoll::tree_spec& tree :
        {scoll::tree_spec(scoll::chain{}), scoll::tree_spec(scoll::knomial{2})}) {
     for (const std::uint32_t members : {2U, 3U, 4U, 5U, 8U, 9U}) {
       if (slow_build && members > 5) continue;
-      const exhausted found = kill_members_at_each_step({tree, members, policy, what});
+      const exhausted found = strike_each_member({tree, members, policy}, what);
       INFO(found.part << ": " << found.violation << (found.way.empty() ? "" : ": " + found.way.front()));
       CHECK(found.violation.empty());
       CHECK(found.cases > 10);
     }
+  }
+}
+
+TEST_CASE("a member that reboots at whichever step executes once, although its next life holds the group") {
+  for (const scoll::tree_spec& tree :
+       {scoll::tree_spec(scoll::chain{}), scoll::tree_spec(scoll::knomial{2})}) {
+    for (const std::uint32_t members : {2U, 5U}) {
+      const exhausted found = strike_each_member({tree, members, scoll::degrade, true}, member_end::reboot);
+      INFO(found.part << ": " << found.violation << (found.way.empty() ? "" : ": " + found.way.back()));
+      CHECK(found.violation.empty());
+      CHECK(found.cases > 10);
+    }
+  }
+}
+
+TEST_CASE("the account of a broadcast is exact although a member is called dead wrongly by any other") {
+  const auto policy = GENERATE(scoll::degrade, scoll::repair);
+  for (const std::uint32_t members : {2U, 4U}) {
+    const exhausted found = doubt_by_each_member({scoll::knomial{2}, members, policy}, slow_build ? 7 : 1);
+    INFO(found.part << ": " << found.violation << (found.way.empty() ? "" : ": " + found.way.back()));
+    CHECK(found.violation.empty());
+    CHECK(found.cases > 3);
+  }
+}
+
+TEST_CASE("the account of a broadcast is exact whichever two members are killed at whichever steps") {
+  const auto what = GENERATE(member_end::loud, member_end::silent, member_end::reboot, member_end::doubted);
+  const kill_subject of_four{scoll::chain{}, 4, scoll::repair};
+  for (const exhausted& found : {strike_each_pair(of_four, what, slow_build ? 9 : 3),
+                                 strike_drawn_pairs(17, slow_build ? 20 : 200, 1)}) {
+    INFO(found.part << ": " << found.violation);
+    for (const std::string& step : found.way) UNSCOPED_INFO(step);
+    CHECK(found.violation.empty());
+    CHECK(found.cases >= 20);
   }
 }
 

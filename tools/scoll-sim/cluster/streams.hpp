@@ -29,8 +29,8 @@ task<bcast_result<tally>> collect_items(group<S> where, broadcast_record& b) {
 /// True until the broadcast has ended.
 template <class S>
 bool runs(const group<S>& where, const broadcast_record& b) {
-  auto& rooted = where.state()->rooted;
-  for (auto* op = rooted.first(); op != nullptr; op = rooted.next(*op)) {
+  auto& running = where.state()->rooted->running;
+  for (auto* op = running.first(); op != nullptr; op = running.next(*op)) {
     if (op->counter == b.counter) return true;
   }
   return false;

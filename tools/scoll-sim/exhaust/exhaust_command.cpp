@@ -46,7 +46,7 @@ void add_exhaust_options(CLI::App& app, exhaust_arguments& a) {
       ->check(CLI::IsMember(names))
       ->group("Exhaustive checks");
   app.add_option("--exhaust-members", a.most_members,
-                 "for --exhaust bulk and kill: the largest group, instead of 17 and 33")
+                 "for --exhaust bulk, kill and kill-two: the largest group, instead of 17 and 33")
       ->check(CLI::Range(2U, 64U))
       ->group("Exhaustive checks");
 }

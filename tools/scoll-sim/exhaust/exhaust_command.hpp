@@ -16,7 +16,7 @@ namespace scoll::sim {
 /// The options of `--exhaust`.
 struct exhaust_arguments {
   std::string subject;             ///< empty: the option was not given
-  std::uint32_t most_members = 0;  ///< of the groups of `bulk` and `kill`; 0: the usual number
+  std::uint32_t most_members = 0;  ///< of the groups of `bulk`, `kill` and `kill-two`; 0: the usual number
 };
 
 void add_exhaust_options(CLI::App& app, exhaust_arguments& a);

@@ -1,226 +1,198 @@
 #include "tools/scoll-sim/exhaust/kill_check.hpp"
 
+#include <algorithm>
 #include <array>
-#include <chrono>
-#include <memory>
-#include <optional>
+#include <functional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
-#include "scoll/collective/engine.hpp"
 #include "scoll/coro/error_format.hpp"
-#include "scoll/node_access.hpp"
-#include "scoll/tree/any_tree.hpp"
+#include "scoll/coro/random.hpp"
 #include "scoll/tree/chain.hpp"
 #include "scoll/tree/kary.hpp"
-#include "tools/scoll-sim/cluster/cluster.hpp"
 #include "tools/scoll-sim/exhaust/make_parts.hpp"
-#include "tools/scoll-sim/properties/properties.hpp"
 
 namespace scoll::sim {
 namespace {
 
-using namespace std::chrono_literals;
+constexpr std::array policies{degrade, fail_fast, repair};
+constexpr std::array ends{member_end::loud, member_end::silent, member_end::reboot, member_end::doubted};
 
-constexpr std::uint64_t asked_group = 1, asked_broadcast = 1;
-constexpr nanoseconds creation_takes = 100ms;
-constexpr nanoseconds word_takes = 3ms;  // until the others hear of a loud death
-constexpr nanoseconds longest_await = 60s;
-constexpr nanoseconds rest_takes = 12s;
-constexpr std::chrono::microseconds work = 30us;  // of each member, so that it can die meanwhile
-
-std::string_view to_string(failure_policy policy) {
-  switch (policy) {
-    case degrade: return "degrade";
-    case fail_fast: return "fail fast";
-    case repair: return "repair";
-  }
-  return "?";
+std::array<tree_spec, 4> trees() {
+  return {tree_spec(chain{}), tree_spec(knomial{2}), tree_spec(knomial{4}), tree_spec(kary{3})};
 }
 
-std::string_view to_string(member_end what) {
-  switch (what) {
-    case member_end::loud: return "dies loudly";
-    case member_end::silent: return "dies silently";
-    case member_end::reboot: return "reboots";
-  }
-  return "?";
-}
-
-plan plan_of(const kill_bounds& b) {
-  plan p;
-  p.hosts = b.members;
-  p.events.push_back({0ns, events::wires{10us, 10us, 0us, 0, 1, 4096}});
-  return p;
-}
-
-/// True if the victim is on the way from the root to a member, or is that member.
-bool is_below(const any_tree& tree, std::uint32_t n, std::uint32_t member, std::uint32_t victim) {
-  for (; member != victim; member = tree.parent(n, member)) {
-    if (member == 0) return false;
-  }
-  return true;
-}
-
-/// One run of nodes in virtual time, in which rank 0, on host 0, broadcasts.
-class kill_trial {
- public:
-  explicit kill_trial(const kill_bounds& b) : bounds_(b), cluster_(std::make_unique<cluster>(plan_of(b))) {
-    events::group made;
-    made.number = asked_group;
-    made.tree = b.tree.kind;
-    made.tree_parameter = b.tree.params[0];
-    made.members = number_set::below(b.members);
-    made.lasting = true;
-    carry_out(made);
-    run_for(creation_takes);
-    events::policy policy;
-    policy.broadcast = asked_broadcast;
-    policy.fail_fast = b.policy == fail_fast;
-    policy.repairs = b.policy == repair;
-    carry_out(policy);
-    events::bcast asked;
-    asked.number = asked_broadcast;
-    asked.group = asked_group;
-    asked.work = work;
-    carry_out(asked);
-  }
-  kill_trial(const kill_trial&) = delete;
-  kill_trial& operator=(const kill_trial&) = delete;
-
-  /// Runs so many steps, or until the await has ended. Returns the number of steps.
-  std::uint32_t run(std::uint32_t steps) {
-    std::uint32_t done = 0;
-    while (done < steps && !over() && cluster_->world().step(now() + 1s)) ++done;
-    return done;
-  }
-
-  void end(std::uint32_t victim) {
-    victim_ = victim;
-    carry_out(events::crash{victim, bounds_.what == member_end::silent});
-    if (bounds_.what == member_end::reboot) carry_out(events::boot{victim});
-    if (bounds_.what != member_end::loud) return;
-    run_for(word_takes);
-    for (std::uint32_t host = 0; host < bounds_.members; ++host)
-      carry_out(events::verdict{host, victim, news::dead});
-  }
-
-  /// Runs to the end. Returns the first thing that is wrong; empty if nothing is.
-  std::string finish() {
-    for (const nanoseconds last = now() + longest_await; !over() && now() < last;) run_for(100ms);
-    run_for(3s);
-    std::string fault = fault_of_outcome();
-    if (fault.empty()) fault = fault_at_rest();
-    if (fault.empty()) {
-      violations found;
-      cluster_->begin_shutdown();
-      run_for(rest_takes);
-      cluster_->bury_the_dead();
-      check_broadcasts(*cluster_, found);
-      check_shutdown(*cluster_, found);
-      if (!found.empty()) fault = found.front().property + ": " + found.front().what;
-    }
-    if (!fault.empty()) static_cast<void>(cluster_.release());  // a broken run is left as it is
-    return fault;
-  }
-
- private:
-  template <class Event>
-  void carry_out(const Event& e) {
-    cluster_->carry_out({now(), e});
-  }
-  nanoseconds now() const { return cluster_->world().now(); }
-  void run_for(nanoseconds d) { cluster_->world().run_until(now() + d); }
-  const broadcast_record& told() const { return cluster_->broadcasts().at(asked_broadcast); }
-  bool root_died() const { return victim_ == 0U; }
-  bool over() const { return root_died() || told().done; }
-
-  std::string fault_of_outcome() const {
-    if (!over()) return "the await does not end";
-    const broadcast_record& b = told();
-    const auto tree = any_tree::resolve(bounds_.tree, bounds_.members);
-    for (std::uint32_t rank = 0; rank < bounds_.members; ++rank) {
-      const std::uint32_t begun = b.members[rank].begun;
-      if (begun > 1) return fmt::format("rank {} executed {} times", rank, begun);
-      if (root_died() || is_right(b.account.state(rank), begun, is_safe(*tree, rank))) continue;
-      return fmt::format("rank {} executed {} times: {}", rank, begun, describe(b.account));
-    }
-    return {};
-  }
-  /// True for members that lose nothing by the death: others find a way to them, if the policy looks for one.
-  bool is_safe(const any_tree& tree, std::uint32_t rank) const {
-    if (!victim_) return true;
-    return bounds_.policy == repair ? rank != *victim_ : !is_below(tree, bounds_.members, rank, *victim_);
-  }
-  /// True if a member that has begun to execute so often is in the right state.
-  bool is_right(member_state state, std::uint32_t begun, bool is_safe) const {
-    const bool stops = bounds_.policy == fail_fast && victim_;
-    switch (state) {
-      case member_state::merged: return begun == 1;
-      case member_state::executed: return begun == 1 && (stops || !is_safe);
-      case member_state::not_reached: return begun == 0 && (stops || !is_safe);
-      case member_state::failed: return stops || (begun == 0 && !is_safe);  // stopped, or another life
-      case member_state::unknown: return !is_safe;
-      default: return false;
-    }
-  }
-
-  std::string fault_at_rest() const {
-    for (std::uint32_t host = 0; host < bounds_.members; ++host) {
-      const life* const l = cluster_->alive(host);
-      if (l != nullptr && detail::node_access::engine(*l->member).operations() != 0)
-        return fmt::format("host {} has work left at rest", host);
-    }
-    return {};
-  }
-
-  kill_bounds bounds_;
-  std::unique_ptr<cluster> cluster_;
-  std::optional<std::uint32_t> victim_;
+/// A blow after so many steps, counted from the one before.
+struct timed_blow {
+  std::uint32_t step = 0;
+  blow what;
 };
 
-constexpr std::array policies{degrade, fail_fast, repair};
-constexpr std::array ends{member_end::loud, member_end::silent, member_end::reboot};
+std::string to_string(const timed_blow& b) {
+  std::string text = fmt::format("rank {} {}", b.what.victim, to_string(b.what.what));
+  if (b.what.hearer) text += fmt::format(" by rank {}", *b.what.hearer);
+  return text + fmt::format(" after {} steps", b.step);
+}
 
-}  // namespace
-
-exhausted kill_members_at_each_step(const kill_bounds& bounds) {
-  exhausted part{fmt::format("{} over {} members, {}: one {} at each step", to_string(bounds.tree),
-                             bounds.members, to_string(bounds.policy), to_string(bounds.what)),
-                 1,
-                 {},
-                 {}};
-  std::uint32_t steps = 0;
-  {
-    kill_trial undisturbed(bounds);
-    steps = undisturbed.run(UINT32_MAX);
-    part.violation = undisturbed.finish();
+/// Makes one run. Returns false if something is wrong in it.
+bool holds(exhausted& part, const kill_subject& subject, const std::vector<timed_blow>& blows) {
+  kill_trial run(subject);
+  for (const timed_blow& b : blows) {
+    run.run(b.step);
+    run.strike(b.what);
   }
-  for (std::uint32_t step = 0; step <= steps && part.violation.empty(); step += bounds.stride) {
-    for (std::uint32_t victim = 0; victim < bounds.members && part.violation.empty(); ++victim) {
-      kill_trial one(bounds);
-      one.run(step);
-      one.end(victim);
-      ++part.cases;
-      part.violation = one.finish();
-      if (!part.violation.empty()) part.way = {fmt::format("rank {} at step {} of {}", victim, step, steps)};
+  ++part.cases;
+  part.violation = run.finish();
+  if (part.violation.empty()) return true;
+  part.way.push_back(to_string(subject));
+  for (const timed_blow& b : blows) part.way.push_back(to_string(b));
+  return false;
+}
+
+/// The number of steps after those blows, until the await has ended.
+std::uint32_t steps_after(const kill_subject& subject, const std::vector<timed_blow>& blows) {
+  kill_trial run(subject);
+  for (const timed_blow& b : blows) {
+    run.run(b.step);
+    run.strike(b.what);
+  }
+  const std::uint32_t steps = run.run(UINT32_MAX);
+  static_cast<void>(run.finish());
+  return steps;
+}
+
+/// Makes a run for each of these blows at each step of the run that nobody disturbs.
+exhausted at_each_step(std::string name, const kill_subject& subject, const std::vector<blow>& blows,
+                       std::uint32_t stride) {
+  exhausted part{std::move(name), 0, {}, {}};
+  if (!holds(part, subject, {})) return part;
+  const std::uint32_t steps = steps_after(subject, {});
+  for (std::uint32_t step = 0; step <= steps; step += stride) {
+    for (const blow& b : blows) {
+      if (!holds(part, subject, {{step, b}})) return part;
     }
   }
   return part;
 }
 
+}  // namespace
+
+exhausted strike_each_member(const kill_subject& subject, member_end what, std::uint32_t stride) {
+  std::vector<blow> blows;
+  for (std::uint32_t victim = 0; victim < subject.members; ++victim) blows.push_back({what, victim});
+  return at_each_step(fmt::format("{}: one {} at each step", to_string(subject), to_string(what)), subject,
+                      blows, stride);
+}
+
+exhausted doubt_by_each_member(const kill_subject& subject, std::uint32_t stride) {
+  std::vector<blow> blows;
+  for (std::uint32_t victim = 0; victim < subject.members; ++victim) {
+    for (std::uint32_t hearer = 0; hearer < subject.members; ++hearer) {
+      if (hearer != victim) blows.push_back({member_end::doubted, victim, hearer});
+    }
+  }
+  return at_each_step(fmt::format("{}: one calls another dead wrongly at each step", to_string(subject)),
+                      subject, blows, stride);
+}
+
+exhausted strike_each_pair(const kill_subject& subject, member_end what, std::uint32_t stride) {
+  exhausted part{
+      fmt::format("{}: one {} at each step, and then another one", to_string(subject), to_string(what)),
+      0,
+      {},
+      {}};
+  const std::uint32_t steps = steps_after(subject, {});
+  for (std::uint32_t step = 0; step <= steps; step += stride) {
+    for (std::uint32_t first = 0; first < subject.members; ++first) {
+      const std::uint32_t more = steps_after(subject, {{step, {what, first}}});
+      for (std::uint32_t later = 0; later <= more; later += stride) {
+        for (std::uint32_t second = 0; second < subject.members; ++second) {
+          if (second == first) continue;
+          if (!holds(part, subject, {{step, {what, first}}, {later, {what, second}}})) return part;
+        }
+      }
+    }
+  }
+  return part;
+}
+
+exhausted strike_drawn_pairs(std::uint32_t most_members, std::uint32_t draws, std::uint64_t seed) {
+  exhausted part{
+      fmt::format("up to {} members: two members at drawn steps, seed {}", most_members, seed), 0, {}, {}};
+  random_generator random(seed);
+  const auto one_of = [&](const auto& all) { return all[random.below(all.size())]; };
+  while (part.cases < draws) {
+    const auto members = static_cast<std::uint32_t>(3 + random.below(most_members - 2));
+    kill_subject subject{one_of(trees()), members, one_of(policies)};
+    subject.out_of_band = subject.policy != repair && random.chance(1, 2);
+    const auto first = static_cast<std::uint32_t>(random.below(members));
+    const auto second = static_cast<std::uint32_t>((first + 1 + random.below(members - 1)) % members);
+    const timed_blow one{static_cast<std::uint32_t>(random.below(steps_after(subject, {}) + 1)),
+                         {one_of(ends), first}};
+    const timed_blow two{static_cast<std::uint32_t>(random.below(steps_after(subject, {one}) + 1)),
+                         {one_of(ends), second}};
+    if (!holds(part, subject, {one, two})) return part;
+  }
+  return part;
+}
+
+namespace {
+
+constexpr std::uint32_t usual_most = 33;
+constexpr std::uint32_t most_in_full =
+    9;  // where the number of runs grows with the square of that of the members
+
+std::uint32_t most_members(const exhaust_settings& settings) {
+  return settings.most_members != 0 ? settings.most_members : usual_most;
+}
+
+using part_makers = std::vector<std::function<exhausted()>>;
+
+/// Calls `add(subject)` for every tree and policy, in a created group and out of band, in groups of `least` to
+/// `most` members.
+template <class Add>
+void each_subject(std::uint32_t least, std::uint32_t most, Add&& add) {
+  for (std::uint32_t members = least; members <= most; ++members) {
+    for (const tree_spec& tree : trees()) {
+      for (const failure_policy policy : policies) add(kill_subject{tree, members, policy});
+      for (const failure_policy policy : {degrade, fail_fast}) add(kill_subject{tree, members, policy, true});
+    }
+  }
+}
+
+std::vector<exhausted> make_all(std::string_view subject, const part_makers& makers,
+                                const exhaust_settings& settings) {
+  return make_parts(subject, makers.size(), settings, [&](std::size_t at) { return makers[at](); });
+}
+
+}  // namespace
+
 std::vector<exhausted> exhaust_kill(const exhaust_settings& settings) {
-  constexpr std::uint32_t usual_most = 33;
-  const std::array trees{tree_spec(chain{}), tree_spec(knomial{2}), tree_spec(knomial{4}),
-                         tree_spec(kary{3})};
-  constexpr std::size_t of_each_tree = policies.size() * ends.size();
-  const std::size_t of_each_size = trees.size() * of_each_tree;
-  const std::uint32_t most = settings.most_members != 0 ? settings.most_members : usual_most;
-  return make_parts("kill", (most - 1) * of_each_size, settings, [&](std::size_t at) {
-    const std::size_t which = at % of_each_size;
-    return kill_members_at_each_step(
-        {trees[which / of_each_tree], static_cast<std::uint32_t>(2 + at / of_each_size),
-         policies[which % policies.size()], ends[which / policies.size() % ends.size()]});
+  part_makers makers;
+  each_subject(2, most_members(settings), [&](const kill_subject& subject) {
+    for (const member_end what : ends)
+      makers.emplace_back([subject, what] { return strike_each_member(subject, what); });
+    if (subject.members <= most_in_full)
+      makers.emplace_back([subject] { return doubt_by_each_member(subject); });
   });
+  return make_all("kill", makers, settings);
+}
+
+std::vector<exhausted> exhaust_kill_two(const exhaust_settings& settings) {
+  constexpr std::uint32_t drawn_parts = 50, draws_in_each = 2000;
+  const std::uint32_t most = most_members(settings);
+  part_makers makers;
+  each_subject(3, std::min(most, most_in_full), [&](const kill_subject& subject) {
+    for (const member_end what : ends)
+      makers.emplace_back([subject, what] { return strike_each_pair(subject, what); });
+  });
+  for (std::uint64_t part = 0; part < drawn_parts && most > 2; ++part) {
+    const std::uint64_t seed = settings.seed + part;
+    makers.emplace_back([most, seed] { return strike_drawn_pairs(most, draws_in_each, seed); });
+  }
+  return make_all("kill-two", makers, settings);
 }
 
 }  // namespace scoll::sim

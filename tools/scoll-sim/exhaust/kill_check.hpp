@@ -3,34 +3,30 @@
 #include <cstdint>
 #include <vector>
 
-#include "scoll/collective/options.hpp"
-#include "scoll/tree/spec.hpp"
+#include "tools/scoll-sim/exhaust/kill_trial.hpp"
 #include "tools/scoll-sim/exhaust/subjects.hpp"
 
 namespace scoll::sim {
 
-/// The misfortune that befalls one member of a broadcast.
-enum class member_end : std::uint8_t {
-  loud,    ///< it is killed, its connections are reset, and soon everybody hears of its death
-  silent,  ///< it is killed, and nobody is told
-  reboot,  ///< it is killed loudly, and its next life begins at once
-};
+// Each of these makes the same broadcast over and over, as `kill_trial` does, with another misfortune in each run.
 
-/// The runs of one broadcast: which group it is for, and what happens to each of its members.
-struct kill_bounds {
-  tree_spec tree;
-  std::uint32_t members = 2;
-  failure_policy policy = degrade;
-  member_end what = member_end::loud;
-  std::uint32_t stride = 1;  ///< of the steps at which something happens
-};
+/// One member, which may be the root, meets its end at one step of the run that nobody disturbs. `stride`: of the
+/// steps at which something happens.
+exhausted strike_each_member(const kill_subject& subject, member_end what, std::uint32_t stride = 1);
 
-/// Broadcasts once, over and over: in each run another member, which may be the root, meets its end at another
-/// step of the run that nobody disturbs. A step is a delivery, a timer or a turn of a coroutine on any node.
-/// Services count their executions, and by that count the state of every member must be exact.
-exhausted kill_members_at_each_step(const kill_bounds& bounds);
+/// One member calls another one dead, wrongly, at one step of the run that nobody disturbs.
+exhausted doubt_by_each_member(const kill_subject& subject, std::uint32_t stride = 1);
 
-/// All members from 2 to 33, over chains, k-nomial and k-ary trees, with each policy.
+/// One member meets its end at one step, and a second one at any step after that, until the await has ended.
+exhausted strike_each_pair(const kill_subject& subject, member_end what, std::uint32_t stride = 1);
+
+/// The same with drawn groups of 3 to `most_members` members, whose ends are drawn as well.
+exhausted strike_drawn_pairs(std::uint32_t most_members, std::uint32_t draws, std::uint64_t seed);
+
+/// One misfortune in groups from 2 to 33 members, over chains, k-nomial and k-ary trees, with each policy.
 std::vector<exhausted> exhaust_kill(const exhaust_settings& settings);
+
+/// Two misfortunes in groups of 3 to 9 members, and drawn ones in groups of up to 33.
+std::vector<exhausted> exhaust_kill_two(const exhaust_settings& settings);
 
 }  // namespace scoll::sim

@@ -24,8 +24,12 @@ std::span<const exhaust_subject> exhaust_subjects() {
       exhaust_subject{"groups", "groups of up to 17 members: each of them dies at each step",
                       &exhaust_groups},
       exhaust_subject{
-          "kill", "a broadcast to up to 33 members, with each policy: each of them is killed at each step",
+          "kill",
+          "a broadcast to up to 33 members, with each policy: each of them is killed, or called dead "
+          "wrongly, at each step",
           &exhaust_kill},
+      exhaust_subject{"kill-two", "the same with two members, at each pair of steps or at drawn ones",
+                      &exhaust_kill_two},
       exhaust_subject{"rails",
                       "calls and bulk data among 4 nodes with two rails: a rail dies after each frame",
                       &exhaust_rails},

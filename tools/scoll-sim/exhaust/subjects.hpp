@@ -20,7 +20,7 @@ struct exhausted {
 struct exhaust_settings {
   std::uint64_t seed = 1;          ///< of what is drawn beside
   std::uint32_t jobs = 1;          ///< threads, where a subject uses several
-  std::uint32_t most_members = 0;  ///< of the groups of `bulk` and `kill`; 0: the usual number
+  std::uint32_t most_members = 0;  ///< of the groups of `bulk`, `kill` and `kill-two`; 0: the usual number
   bool progress = false;           ///< on standard error
 };
 

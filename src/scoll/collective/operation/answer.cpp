@@ -123,7 +123,7 @@ void operation::answer_root() {
   rooted_operation::unlink();
   if (root_.bulk) root_.bulk->taken = engine_->executor_.now() - times_.started;
   group_state& group = *subject_.group;
-  if (group.last != 0) wake_last();
+  if (group.rooted->last != 0) wake_last();
   if (group.tentative && others_took_part()) group.tentative = false;
   const bool enough = root_.condition != nullptr && !result_given() && root_.condition->holds();
   if (!result_.clean && !enough) {
@@ -137,7 +137,7 @@ void operation::answer_root() {
     }
   }
   engine_->statistics_.clean += result_.clean;
-  if (group.last == counter && subject_.head.ends_group())
+  if (group.rooted->last == counter && subject_.head.ends_group())
     engine_->end_after_last(subject_.group, final_outcome());
   if (trace_ != nullptr) trace_->complete(subject_);
   if (root_.condition != nullptr) root_.condition->end(final_outcome());

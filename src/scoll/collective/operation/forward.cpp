@@ -22,7 +22,7 @@ bool operation::take_request() {
     return false;
   }
   if (only_forwards()) return true;
-  const std::uint64_t last_counter = subject_.group->last;
+  const std::uint64_t last_counter = subject_.group->rooted->last;
   if (subject_.is_root() && subject_.head.is_broadcast() && last_counter != 0 && last_counter != counter) {
     fail_before_forwarding(after_the_last(), phase::admission);
     return false;
@@ -77,7 +77,8 @@ status operation::encode_rewritten() {
 
 void operation::fail_before_forwarding(const error& why, phase where) {
   const std::uint16_t index = note(where, why);
-  if (is_last() && subject_.group->last == counter) subject_.group->last = 0;  // it has not left
+  if (is_last() && subject_.group->rooted->last == counter)
+    subject_.group->rooted->last = 0;  // it has not left
   mark_self(own_.elsewhere ? member_state::unknown : member_state::failed, index);
   kept().fail(where, why);
   for (child& c : children_.all()) {

@@ -16,8 +16,8 @@ bool operation::is_last() const noexcept {
 bool operation::earlier_ones_run() noexcept {
   if (SCOLL_MUTANT(last_overtakes, "the last broadcast of a root does not wait for its earlier ones"))
     return false;
-  auto& rooted = subject_.group->rooted;
-  for (rooted_operation* op = rooted.first(); op != nullptr && op != this; op = rooted.next(*op)) {
+  auto& running = subject_.group->rooted->running;
+  for (rooted_operation* op = running.first(); op != nullptr && op != this; op = running.next(*op)) {
     if (static_cast<operation*>(op)->stage_ == stage::running) return true;
   }
   return false;
@@ -41,9 +41,9 @@ task<void> operation::after_earlier_ones() {
 
 /// Tells the last broadcast that an earlier one has ended.
 void operation::wake_last() noexcept {
-  auto& rooted = subject_.group->rooted;
-  for (rooted_operation* op = rooted.first(); op != nullptr; op = rooted.next(*op)) {
-    if (op->counter == subject_.group->last) static_cast<operation*>(op)->progress_.set();
+  auto& [running, last] = *subject_.group->rooted;
+  for (rooted_operation* op = running.first(); op != nullptr; op = running.next(*op)) {
+    if (op->counter == last) static_cast<operation*>(op)->progress_.set();
   }
 }
 

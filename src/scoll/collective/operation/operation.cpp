@@ -77,7 +77,7 @@ void operation::start(std::coroutine_handle<> waiter, stop_token stop) {
       SCOLL_MUTANT(watermark_ahead, "a root says that operations have ended which have not")
           ? subject_.head.operation.counter
           : subject_.group->watermark();
-  if (is_last() && subject_.group->last == 0) subject_.group->last = counter;
+  if (is_last() && subject_.group->rooted->last == 0) subject_.group->rooted->last = counter;
   if (!is_last() || times_.by_deadline)
     times_.begin_as_root(engine_->executor_.now(), subject_.levels(), finishing_time());
   if (root_.repair != nullptr) root_.repair->set_times();
