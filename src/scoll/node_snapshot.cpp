@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "scoll/collective/engine.hpp"
-#include "scoll/collective/operation/own_records.hpp"
 #include "scoll/collective/limits.hpp"
+#include "scoll/collective/operation/own_records.hpp"
 #include "scoll/journal.hpp"
 #include "scoll/node.hpp"
 #include "scoll/ship/shipper.hpp"
