@@ -221,7 +221,7 @@ def check_bulk_bcast_limits(program):
 
 def check_security(program):
     rows = rows_of(program, "security")
-    for case in ("rtt", "bcast", "pull"):
+    for case in ("rtt", "rtt-apart", "bcast", "pull"):
         found = {row["subject"]: row for row in rows if row["case"] == case}
         assert set(found) == {"scoll psk", "scoll clear", "scoll clear (A/A)"}, set(found)
         for name, row in found.items():

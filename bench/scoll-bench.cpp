@@ -189,7 +189,7 @@ int measure(int argc, char** argv) {
   auto* security = app.add_subcommand("security", "guarded connections beside those in the clear");
   security->add_option("--case", a.security.cases, "rtt, bcast, pull, flood, one or several")
       ->delimiter(',')
-      ->check(CLI::IsMember({"rtt", "bcast", "pull", "flood"}));
+      ->check(CLI::IsMember({"rtt", "rtt-apart", "bcast", "pull", "flood"}));
   add_common(*security, a);
 
   auto* coro = app.add_subcommand("coro", "the coroutine layer beside Asio's");

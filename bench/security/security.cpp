@@ -31,11 +31,17 @@ struct measured_case {
   std::function<subject(const std::string& name, const std::string& keys)> make;
 };
 
-measured_case rtt_case(const std::string& congestion_control) {
-  return {"rtt", message_bytes, 2, 2000,
-          [congestion_control](const std::string& name, const std::string& keys) {
-            return group_subject(name, 2, &rtt::play_scoll,
-                                 rtt::setting{message_bytes, congestion_control, keys});
+/// Where the two processes of a round trip run.
+enum class processors { any, own };
+
+measured_case rtt_case(const std::string& case_name, processors on, const std::string& congestion_control) {
+  return {case_name, message_bytes, 2, 2000,
+          [on, congestion_control](const std::string& name, const std::string& keys) {
+            const auto play = [on, s = rtt::setting{message_bytes, congestion_control, keys}](member& me) {
+              if (on == processors::own) me.stay_on_own_processor();
+              rtt::play_scoll(me, s);
+            };
+            return subject{name, std::make_unique<group_contestant>(name, 2, play)};
           }};
 }
 
@@ -158,7 +164,9 @@ const std::vector<column>& columns() {
 }
 
 rows run_case(const bench::options& common, const std::string& name) {
-  if (name == "rtt") return beside_clear(common, rtt_case(common.congestion_control));
+  if (name == "rtt") return beside_clear(common, rtt_case(name, processors::any, common.congestion_control));
+  if (name == "rtt-apart")
+    return beside_clear(common, rtt_case(name, processors::own, common.congestion_control));
   if (name == "bcast") return beside_clear(common, bcast_case(common.congestion_control));
   if (name == "pull") return beside_clear(common, pull_case(common.congestion_control));
   return under_flood(common);

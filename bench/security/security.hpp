@@ -8,7 +8,7 @@
 namespace bench::security {
 
 struct options {
-  std::vector<std::string> cases{"rtt", "bcast", "pull", "flood"};
+  std::vector<std::string> cases{"rtt", "rtt-apart", "bcast", "pull", "flood"};
 };
 
 /// Runs each case with connections that are guarded by the ring (mode `psk`) beside the same in the clear, and
