@@ -58,17 +58,21 @@ void run_one(tally& all, std::uint64_t seed, const std::vector<epoch_crash>& cra
   all.add(w);
 }
 
-/// Servers that lose their power and come back at random, while clients ask at random.
+/// Servers lose their power or are cut off and come back, messages are lost or come late, and clients ask, all
+/// at random.
 void run_storm(tally& all, std::uint64_t seed, epoch_bug bug = epoch_bug::none) {
   epoch_world w(5, seed, bug);
   w.start_all();
+  w.disturb();
   for (int step = 0; step != 60; ++step) {
     const auto server = static_cast<std::uint32_t>(w.random().below(5));
-    const std::uint64_t what = w.random().below(10);
+    const std::uint64_t what = w.random().below(12);
     if (what < 6) w.commit(server, {fmt::format("{}", step)});
     if (what == 6 || what == 7) w.power_off(server);
     if (what == 8) w.start_all();
     if (what == 9 && !w.runs(server)) w.start(server);
+    if (what == 10) w.cut_off(server);
+    if (what == 11) w.bring_back(server);
     w.run_for(
         scoll::nanoseconds(static_cast<std::int64_t>(w.random().below(what < 4 ? 2'000'000 : 200'000'000))));
   }
@@ -121,6 +125,51 @@ TEST_CASE("servers decide one epoch after the other, and all come to stand at th
     }
     w.end();
     CHECK(w.history().faults().empty());
+  }
+}
+
+TEST_CASE("a server that was held dead without noticing it comes to stand where the others do", "[epochs]") {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    INFO("seed " << seed);
+    epoch_world w(3, seed);
+    w.start_all();
+    w.run_for(500ms);
+    w.cut_off(2);
+    w.commit(0, {"a"});
+    w.run_for(2s);
+    REQUIRE(w.history().acknowledged() == 1);
+    REQUIRE(w.state(2).committed.epoch == 0);
+    w.bring_back(2);
+    w.run_for(2s);
+    REQUIRE(w.state(2).committed.epoch == 1);
+  }
+}
+
+TEST_CASE("a server whose disk refuses for long keeps no other from what is decided", "[epochs]") {
+  for (std::uint64_t message = 1; message <= 80; ++message) {
+    INFO("message " << message);
+    epoch_world w(5, message);
+    w.start_all();
+    w.run_for(500ms);
+    w.refuse_writes(4);
+    for (std::uint32_t i = 0; i != 5; ++i) {  // each of them tries to tell server 4
+      w.commit(i, {fmt::format("{}", i)});
+      w.run_for(1s);
+    }
+    REQUIRE(w.history().acknowledged() == 5);
+    w.plan({0, 0, w.messages() + message});
+    w.commit(0, {"by a server that loses its power"});
+    w.run_for(10s);
+    REQUIRE(w.state(4).committed.epoch == 0);
+    for (std::uint32_t i = 1; i != 4; ++i) {
+      REQUIRE_FALSE(w.state(i).vote.has_value());
+      REQUIRE(w.state(i).committed == w.state(1).committed);
+    }
+    w.heal(4);
+    w.run_for(5s);
+    REQUIRE(w.state(4).committed == w.state(1).committed);
+    w.end();
+    REQUIRE(w.history().faults().empty());
   }
 }
 
@@ -209,4 +258,5 @@ TEST_CASE("the checks find deliberate bugs of the epochs", "[epochs]") {
   CHECK(is_found(epoch_bug::not_synced));
   CHECK(is_found(epoch_bug::minority));
   CHECK(is_found(epoch_bug::votes_are_lost));
+  CHECK(is_found(epoch_bug::promises_ignored));
 }

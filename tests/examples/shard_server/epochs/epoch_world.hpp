@@ -21,9 +21,10 @@ namespace shard_tests {
 /// A deliberate bug, to show that the checks find it.
 enum class epoch_bug {
   none,
-  not_synced,      ///< a vote is answered before it is on the disk
-  minority,        ///< one server is enough for a quorum
-  votes_are_lost,  ///< a coordinator does not hear for what others have voted
+  not_synced,        ///< a vote is answered before it is on the disk
+  minority,          ///< one server is enough for a quorum
+  votes_are_lost,    ///< a coordinator does not hear for what others have voted
+  promises_ignored,  ///< a server votes in an attempt although it has promised a later one
 };
 
 /// When a server loses its power.
@@ -50,10 +51,18 @@ class epoch_world {
   void start_all();
   void power_off(std::uint32_t server);
   bool runs(std::uint32_t server) const;
+  /// No message passes to a server and from it, and the others hold it dead. It runs, and does not notice.
+  void cut_off(std::uint32_t server);
+  void bring_back(std::uint32_t server);
+  /// The disk of a server that runs refuses to write until the server is started anew, or the disk heals.
+  void refuse_writes(std::uint32_t server);
+  void heal(std::uint32_t server);
+  /// From now on some messages are lost, and some come late.
+  void disturb() noexcept { disturbed_ = true; }
   /// A client asks a server for one epoch after the other, until there is no answer.
   void commit(std::uint32_t server, std::vector<std::string> notes);
   void run_for(scoll::nanoseconds d) { time_.run_for(d); }
-  /// Starts all, gives them time, and checks where they stand.
+  /// Ends all disturbances, starts all, gives them time, and checks where they stand.
   void end();
 
   epoch_history& history() noexcept { return history_; }
@@ -74,8 +83,12 @@ class epoch_world {
   scoll::task<void> ask_for(life& at, std::vector<std::string> notes);
   scoll::task<void> carry(life& from, std::uint32_t to, shard::epoch_request request,
                           std::shared_ptr<ballot_box> box);
+  scoll::nanoseconds travel_time();
+  bool sees(std::uint32_t server, std::uint32_t other) const;
+  bool passes(std::uint32_t from, std::uint32_t to);
   void count_message();
   void notice_crashes();
+  void give_news_to_others(const life* but);
   std::unique_ptr<shard::epoch_store> store_of(life& mine);
 
   scoll::testing::virtual_executor time_;
@@ -87,6 +100,8 @@ class epoch_world {
   std::vector<std::unique_ptr<life>> lives_;  // all of them: messages of earlier ones may be on their way
   std::vector<life*> present_;                // by server
   std::vector<std::uint32_t> starts_;         // by server
+  std::vector<bool> cut_off_;                 // by server
+  bool disturbed_ = false;
   std::uint64_t messages_ = 0;
   scoll::scope work_;
 };
