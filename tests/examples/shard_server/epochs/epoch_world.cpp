@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <utility>
 
 #include "scoll/coro/deadline.hpp"
@@ -196,7 +197,17 @@ void epoch_world::notice_crashes() {
     if (each->ended || !each->files.crashed()) continue;
     each->ended = true;
     each->stop.request_stop();
+    note_crash(*each);
     give_news_to_others(each.get());
+  }
+}
+
+void epoch_world::note_crash(const life& of) {
+  for (const epoch_crash& each : crashes_) {
+    const bool here = each.server == of.server && each.life == starts_[of.server];
+    const bool by_message = each.message != 0 && each.message == messages_;
+    const bool by_disk = each.operation != 0 && of.files.operations() + 1 >= each.operation;
+    if ((here && by_disk) || (each.server == of.server && by_message)) happened_.insert(each);
   }
 }
 

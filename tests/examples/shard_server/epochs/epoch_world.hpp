@@ -1,9 +1,9 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,6 +33,7 @@ struct epoch_crash {
   std::uint64_t operation = 0;  ///< during this operation of its disk, if not 0
   std::uint64_t message = 0;    ///< when this message of the cluster arrives or leaves, if not 0
   std::uint32_t life = 1;       ///< the life of the server to whose disk `operation` belongs
+  friend auto operator<=>(const epoch_crash&, const epoch_crash&) = default;
 };
 
 /// Servers that decide epochs, each with a disk of its own, in virtual time: the parts of the shard server
@@ -46,6 +47,8 @@ class epoch_world {
   epoch_world& operator=(const epoch_world&) = delete;
 
   void plan(const epoch_crash& crash);
+  /// The planned crashes that have happened.
+  const std::set<epoch_crash>& happened() const noexcept { return happened_; }
   /// Starts a server that does not run: its next life.
   void start(std::uint32_t server);
   void start_all();
@@ -88,6 +91,7 @@ class epoch_world {
   bool passes(std::uint32_t from, std::uint32_t to);
   void count_message();
   void notice_crashes();
+  void note_crash(const life& of);
   void give_news_to_others(const life* but);
   std::unique_ptr<shard::epoch_store> store_of(life& mine);
 
@@ -97,6 +101,7 @@ class epoch_world {
   epoch_history history_;
   std::vector<std::unique_ptr<scoll::testing::sim_disk>> disks_;
   std::vector<epoch_crash> crashes_;
+  std::set<epoch_crash> happened_;
   std::vector<std::unique_ptr<life>> lives_;  // all of them: messages of earlier ones may be on their way
   std::vector<life*> present_;                // by server
   std::vector<std::uint32_t> starts_;         // by server
