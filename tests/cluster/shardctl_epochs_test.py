@@ -2,6 +2,8 @@
 # needs: shard_server shardctl
 """Epochs of the shard servers over real processes, as a person commits them: with dead servers, and after all were killed."""
 
+import concurrent.futures
+import socket
 import unittest
 
 from shard_cluster import Cluster, until
@@ -64,6 +66,27 @@ class Epochs(unittest.TestCase):
             self.cluster.start(node)
         self.wait_all_at(1)
         self.assertEqual(self.cluster.ask("status", "--node", "5")["value"]["epoch_note"], "kept")
+
+    def test_a_commit_whose_server_dies_before_the_answer_is_undecided(self):
+        self.cluster.kill(2)
+        self.assertIn(b"no server answers", self.cluster.run("commit", "--node", "2").stderr)
+        place = self.cluster.home / "node-2.sock"
+        place.unlink()
+        with socket.socket(socket.AF_UNIX) as dying:
+            dying.bind(str(place))
+            dying.listen()
+
+            def die_when_asked():
+                connection, _ = dying.accept()
+                with connection:
+                    connection.recv(4096)
+
+            with concurrent.futures.ThreadPoolExecutor() as pool:
+                died = pool.submit(die_when_asked)
+                answer = self.cluster.ask("commit", "--node", "2", "--note", "nobody knows", expect=3)
+                died.result()
+        self.assertEqual(answer["status"]["code"], "undecided")
+        self.assertIn("the epoch may still come about", answer["status"]["text"])
 
 
 if __name__ == "__main__":
