@@ -79,7 +79,8 @@ int ask(const arguments& args, const json& command) {
   const auto config = read_config(args);
   auto server = connect(config, args.node);
   if (!server) return unreachable();
-  auto answer = converse(*server, command, progress_of(args), silence_of(command, config));
+  if (!server->send_line(command.dump(-1, ' ', false, json::error_handler_t::replace))) return unreachable();
+  auto answer = await_answer(*server, progress_of(args), silence_of(command, config));
   if (!answer) answer = unanswered(command);
   if (command["command"] == "top" && !(*answer)["value"].is_null()) {
     auto& largest = (*answer)["value"]["largest"];
