@@ -66,9 +66,9 @@ json unanswered(const json& command) {
   json answer;
   answer["command"] = command["command"];
   answer["status"]["code"] = code;
-  answer["status"]["text"] =
-      fmt::format("{}: the server that was asked has ended, or was silent for too long, before its answer; {}",
-                  code, may_decide ? "the epoch may still come about" : "the command may have been carried out");
+  answer["status"]["text"] = fmt::format(
+      "{}: the server that was asked has ended, or was silent for too long, before its answer; {}", code,
+      may_decide ? "the epoch may still come about" : "the command may have been carried out");
   answer["value"] = nullptr;
   return answer;
 }

@@ -14,6 +14,17 @@ namespace shard {
 
 using scoll::errc;
 
+namespace {
+
+epoch_request commit_to(const committed_epoch& decided) {
+  epoch_request all;
+  all.step = epoch_step::commit;
+  all.known = decided;
+  return all;
+}
+
+}  // namespace
+
 scoll::nanoseconds epoch_coordinator::pause(std::uint32_t failures) noexcept {
   constexpr scoll::nanoseconds shortest = std::chrono::milliseconds(20);
   const std::uint32_t doublings = std::min(failures, 5U);
@@ -113,9 +124,7 @@ scoll::task<scoll::status> epoch_coordinator::decide(purpose& mine, const epoch_
   untold_ = next;
   if (is_mine) mine.reached = next;
   if (mine.offered == next.epoch) mine.offered = 0;
-  epoch_request here;
-  here.step = epoch_step::commit;
-  here.known = next;
+  const epoch_request here = commit_to(next);
   (co_await own_.handle(here)).ignore();  // if the disk fails, the vote stays open here, and is looked into
   own_.news();
   co_return scoll::status{};
@@ -137,9 +146,7 @@ scoll::task<scoll::status> epoch_coordinator::settle(scoll::stop_token stop) {
 
 scoll::task<scoll::status> epoch_coordinator::tell(scoll::stop_token stop) {
   if (!untold_) co_return scoll::status{};
-  epoch_request news;
-  news.step = epoch_step::commit;
-  news.known = *untold_;
+  const epoch_request news = commit_to(*untold_);
   const auto told = co_await all_.tell(news, stop);
   if (told && untold_ == news.known) untold_.reset();
   co_return told;
@@ -163,9 +170,7 @@ scoll::task<scoll::status> epoch_coordinator::look(scoll::stop_token stop) {
   }
   found_open_.reset();
   if (seen->latest.epoch != 0) untold_ = seen->latest;
-  epoch_request news;
-  news.step = epoch_step::commit;
-  news.known = seen->latest;
+  const epoch_request news = commit_to(seen->latest);
   const auto here = co_await own_.handle(news);
   if (!here) co_return here.error();
   co_return scoll::status{};

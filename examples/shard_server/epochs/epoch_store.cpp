@@ -61,9 +61,9 @@ scoll::task<scoll::result<epoch_state>> epoch_file::begin() {
   const std::string life = folder_ + "/incarnation";
   const auto earlier = co_await read_file(files_, life, longest_file);
   if (earlier || !no_such_file(earlier.error())) {
-    co_return scoll::make_error(scoll::errc::not_found,
-                                "{} is missing, but this server has run before and may have voted: restore it",
-                                path_);
+    co_return scoll::make_error(
+        scoll::errc::not_found,
+        "{} is missing, but this server has run before and may have voted: restore it", path_);
   }
   epoch_state first;
   const auto kept = co_await keep(first);

@@ -22,8 +22,7 @@ class epoch_group final : public epoch_voters {
 
  private:
   scoll::task<scoll::bcast_result<epoch_reply>> broadcast(const epoch_request& request,
-                                                          scoll::bcast_options options,
-                                                          std::uint32_t needed);
+                                                          scoll::bcast_options options, std::uint32_t needed);
 
   scoll::node& self_;
   std::vector<scoll::quorum_set> quorum_;

@@ -111,8 +111,8 @@ void check(const tally& all) {
   REQUIRE(all.faulty == 0);
   REQUIRE(all.acknowledged > 0);
   for (const auto& [crash, times] : all.crashes) {
-    INFO(fmt::format("server {}, life {}, operation {}, message {}", crash.server, crash.life, crash.operation,
-                     crash.message));
+    INFO(fmt::format("server {}, life {}, operation {}, message {}", crash.server, crash.life,
+                     crash.operation, crash.message));
     CHECK(times > 0);
   }
   if (is_long())

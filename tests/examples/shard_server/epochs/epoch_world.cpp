@@ -72,9 +72,8 @@ class epoch_world::life final : public epoch_voters {
   }
   /// Everybody who runs knows when somebody does not, as gossip would tell.
   task<status> tell(const epoch_request& request, stop_token stop) override {
-    const auto running = std::ranges::count_if(world.present_, [this](const life* l) {
-      return l->runs() && world.sees(server, l->server);
-    });
+    const auto running = std::ranges::count_if(
+        world.present_, [this](const life* l) { return l->runs() && world.sees(server, l->server); });
     const auto told = co_await poll(request, static_cast<std::uint32_t>(running), stop);
     if (!told) co_return told.error();
     co_return status{};
