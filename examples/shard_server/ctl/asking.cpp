@@ -57,12 +57,32 @@ int show(const std::optional<json>& answer, const arguments& args) {
   return exit_code_of(*answer);
 }
 
+namespace {
+
+/// The answer if a server was asked and has not answered. It may have carried out the command.
+json unanswered(const json& command) {
+  const bool may_decide = command["command"] == "commit";
+  const std::string code = may_decide ? "undecided" : "connection_lost";
+  json answer;
+  answer["command"] = command["command"];
+  answer["status"]["code"] = code;
+  answer["status"]["text"] = fmt::format(
+      "{}: the server that was asked has ended, or was silent for too long, before its answer; {}", code,
+      may_decide ? "the epoch may still come about" : "the command may have been carried out");
+  answer["value"] = nullptr;
+  return answer;
+}
+
+}  // namespace
+
 int ask(const arguments& args, const json& command) {
   const auto config = read_config(args);
   auto server = connect(config, args.node);
   if (!server) return unreachable();
-  auto answer = converse(*server, command, progress_of(args), silence_of(command, config));
-  if (answer && command["command"] == "top" && !(*answer)["value"].is_null()) {
+  if (!server->send_line(command.dump(-1, ' ', false, json::error_handler_t::replace))) return unreachable();
+  auto answer = await_answer(*server, progress_of(args), silence_of(command, config));
+  if (!answer) answer = unanswered(command);
+  if (command["command"] == "top" && !(*answer)["value"].is_null()) {
     auto& largest = (*answer)["value"]["largest"];
     if (largest.size() > args.count)
       largest.erase(largest.begin() + static_cast<int>(args.count), largest.end());

@@ -21,11 +21,12 @@ std::chrono::milliseconds silence_of(const nlohmann::json& command, const cluste
 /// A command with the options that all commands have.
 nlohmann::json command_of(const std::string& name, const arguments& args);
 
-/// Says that no server answers, and returns the exit status for it.
+/// Says that no server can be asked, and returns the exit status for it.
 int unreachable();
 /// Prints an answer in the form that was asked for, and returns the exit status.
 int show(const std::optional<nlohmann::json>& answer, const arguments& args);
-/// Sends a command to the server that the arguments name, and shows the answer.
+/// Sends a command to the server that the arguments name, and shows the answer. If the server was asked and has
+/// not answered, this shows a status that says so: `undecided` for a commit, else `connection_lost`.
 int ask(const arguments& args, const nlohmann::json& command);
 
 }  // namespace shard::ctl

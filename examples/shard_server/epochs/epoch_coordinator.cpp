@@ -1,6 +1,10 @@
 #include "epoch_coordinator.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
+#include <bit>
+#include <chrono>
 #include <utility>
 
 #include "scoll/coro/error_format.hpp"
@@ -10,9 +14,20 @@ namespace shard {
 
 using scoll::errc;
 
-scoll::nanoseconds epoch_coordinator::pause() noexcept {
+namespace {
+
+epoch_request commit_to(const committed_epoch& decided) {
+  epoch_request all;
+  all.step = epoch_step::commit;
+  all.known = decided;
+  return all;
+}
+
+}  // namespace
+
+scoll::nanoseconds epoch_coordinator::pause(std::uint32_t failures) noexcept {
   constexpr scoll::nanoseconds shortest = std::chrono::milliseconds(20);
-  const std::uint32_t doublings = std::min(failures_, 5U);
+  const std::uint32_t doublings = std::min(failures, 5U);
   return shortest + scoll::nanoseconds(static_cast<std::int64_t>(
                         random_.below(static_cast<std::uint64_t>(shortest.count()) << doublings)));
 }
@@ -35,12 +50,13 @@ scoll::task<scoll::result<committed_epoch>> epoch_coordinator::commit(std::strin
 
 scoll::task<scoll::status> epoch_coordinator::try_until_reached(purpose& mine, scoll::stop_token stop) {
   scoll::status why = scoll::error(errc::cancelled, "stopped before the first attempt");
-  for (;;) {
+  for (std::uint32_t failures = 0;;) {
     const auto tried = co_await attempt(mine, stop);
     if (mine.reached || tried.error() == errc::undecided) co_return tried;
+    failures = tried ? 0 : failures + 1;
     if (tried) continue;  // an epoch of somebody else was brought to its end
     if (tried.error() != errc::cancelled) why = tried;
-    const auto slept = co_await scoll::sleep_for(pause(), stop);
+    const auto slept = co_await scoll::sleep_for(pause(failures), stop);
     if (slept) continue;
     if (mine.offered == 0) co_return why;
     co_return scoll::make_error(errc::undecided, "epoch {} may become this one, or not: {}", mine.offered,
@@ -50,7 +66,6 @@ scoll::task<scoll::status> epoch_coordinator::try_until_reached(purpose& mine, s
 
 /// One attempt, under a ballot of its own. It ends an epoch that others have begun before it begins one.
 scoll::task<scoll::status> epoch_coordinator::attempt(purpose& mine, scoll::stop_token stop) {
-  ++failures_;
   ballot under;
   const auto promised = co_await prepare(under, stop);
   if (!promised) co_return promised.error();
@@ -63,9 +78,7 @@ scoll::task<scoll::status> epoch_coordinator::attempt(purpose& mine, scoll::stop
   proposal.under = under;
   proposal.known = promised->latest;
   proposal.content = open != nullptr ? open->content : *mine.content;
-  const auto decided = co_await decide(mine, proposal, stop);
-  if (decided) failures_ = 0;
-  co_return decided;
+  co_return co_await decide(mine, proposal, stop);
 }
 
 /// Has a quorum promise to vote in no earlier attempt. The answer has every vote that may count: those of the
@@ -111,36 +124,36 @@ scoll::task<scoll::status> epoch_coordinator::decide(purpose& mine, const epoch_
   untold_ = next;
   if (is_mine) mine.reached = next;
   if (mine.offered == next.epoch) mine.offered = 0;
-  epoch_request here;
-  here.step = epoch_step::commit;
-  here.known = next;
+  const epoch_request here = commit_to(next);
   (co_await own_.handle(here)).ignore();  // if the disk fails, the vote stays open here, and is looked into
   own_.news();
   co_return scoll::status{};
 }
 
+/// It tells what it knows although it may not find out more, and finds out more although some servers may
+/// refuse for long what they are told.
 scoll::task<scoll::status> epoch_coordinator::settle(scoll::stop_token stop) {
-  if (!untold_) {
-    const auto alone = co_await working_.acquire(1, stop);
-    if (!alone) co_return alone;
-    const auto looked = co_await look(stop);
-    working_.release();
-    if (!looked) co_return looked;
-  }
-  co_return co_await tell(stop);
+  const auto alone = co_await working_.acquire(1, stop);
+  if (!alone) co_return alone;
+  const std::uint64_t heard = own_.heard();
+  const auto looked = co_await look(stop);
+  working_.release();
+  const auto told = co_await tell(stop);
+  if (!looked) co_return looked;
+  if (told) own_.asked(heard);
+  co_return told;
 }
 
 scoll::task<scoll::status> epoch_coordinator::tell(scoll::stop_token stop) {
   if (!untold_) co_return scoll::status{};
-  epoch_request news;
-  news.step = epoch_step::commit;
-  news.known = *untold_;
+  const epoch_request news = commit_to(*untold_);
   const auto told = co_await all_.tell(news, stop);
   if (told && untold_ == news.known) untold_.reset();
   co_return told;
 }
 
-/// Finds out what is decided, and goes there. Notes what servers have to be told.
+/// Finds out what is decided, and goes there. All servers have to be told: one that was held dead may be behind
+/// without noticing it, and need not be in the quorum that answers. A server that is there writes nothing.
 scoll::task<scoll::status> epoch_coordinator::look(scoll::stop_token stop) {
   const epoch_request look;
   auto seen = co_await all_.ask(look, stop);
@@ -156,14 +169,22 @@ scoll::task<scoll::status> epoch_coordinator::look(scoll::stop_token stop) {
     co_return scoll::make_error(errc::busy, "a vote for epoch {} is open", open->epoch);
   }
   found_open_.reset();
-  epoch_request news;
-  news.step = epoch_step::commit;
-  news.known = seen->latest;
+  if (seen->latest.epoch != 0) untold_ = seen->latest;
+  const epoch_request news = commit_to(seen->latest);
   const auto here = co_await own_.handle(news);
   if (!here) co_return here.error();
-  if (seen->lowest.value < seen->latest.epoch) untold_ = seen->latest;
   co_return scoll::status{};
 }
+
+namespace {
+
+/// Says that servers are behind for long: after 64 failures, which is half a minute, 128, and so on.
+void log_failures(std::uint32_t failures, const scoll::error& why) {
+  if (failures >= 64 && std::has_single_bit(failures))
+    spdlog::warn("the servers do not stand at one epoch, after {} attempts: {}", failures, describe(why));
+}
+
+}  // namespace
 
 scoll::task<void> keep_settled(epoch_member& own, epoch_coordinator& by, scoll::nanoseconds patience,
                                scoll::stop_token stop) {
@@ -171,17 +192,16 @@ scoll::task<void> keep_settled(epoch_member& own, epoch_coordinator& by, scoll::
     const auto woken = co_await own.attention().wait(stop);
     if (!woken) co_return;
     own.attention().reset();
-    bool failed = false;
+    std::uint32_t failures = 0;
     do {
-      if (failed || !by.has_news()) {
-        const auto slept = co_await scoll::sleep_for(patience + by.pause(), stop);
+      if (failures != 0 || !by.has_news()) {
+        const auto slept = co_await scoll::sleep_for(patience + by.pause(failures), stop);
         if (!slept) co_return;
       }
       if (!own.must_ask()) break;
-      const std::uint64_t heard = own.heard();
       const auto settled = co_await by.settle(stop);
-      failed = !settled;
-      if (settled) own.asked(heard);
+      failures = settled ? 0 : failures + 1;
+      if (!settled) log_failures(failures, settled.error());
     } while (own.must_ask());
   }
 }

@@ -27,22 +27,22 @@ class epoch_coordinator {
 
   /// Moves all servers to the next epoch. The result is decided: a quorum has it on its disks, and it stays
   /// whatever happens from then on. This server is there; the others go there with the next `settle`, for
-  /// which the member has `news`. It tries until it is stopped. Errors: `undecided` (it may have been decided, or still be; all servers will see
-  /// it in the same way), `invalid_argument` (the note is too long), and the reason of the last attempt if
-  /// there will never be such an epoch.
+  /// which the member has `news`. It tries until it is stopped. Errors: `undecided` (it may have been decided,
+  /// or still be; all servers will see it in the same way), `invalid_argument` (the note is too long), and the
+  /// reason of the last attempt if there will never be such an epoch.
   scoll::task<scoll::result<committed_epoch>> commit(std::string note, scoll::stop_token stop);
 
-  /// Asks what is decided, goes there, and tells the servers that are behind. A vote that is open is brought
-  /// to its end when it is found for the second time; the first time, its coordinator may still be at work.
-  /// Errors: `busy` (a vote was found open: repeat this after a while), `incomplete` (servers that live are
-  /// behind), those of `epoch_voters` and of the disk.
+  /// Asks what is decided, goes there, and tells all servers. A vote that is open is brought to its end when
+  /// it is found for the second time; the first time, its coordinator may still be at work. After success the
+  /// member has asked. Errors: `busy` (a vote was found open: repeat this after a while), `incomplete`
+  /// (servers that live may be behind), those of `epoch_voters` and of the disk.
   scoll::task<scoll::status> settle(scoll::stop_token stop);
 
-  /// True if an epoch was decided of which some servers have to be told.
+  /// True if an epoch is decided of which servers have to be told.
   bool has_news() const noexcept { return untold_.has_value(); }
   /// A pause before the next attempt: random, so that one of two servers that disturb each other comes
   /// through, and longer after failures.
-  scoll::nanoseconds pause() noexcept;
+  scoll::nanoseconds pause(std::uint32_t failures) noexcept;
 
  private:
   /// What an attempt is for. Without a content, it brings a vote to its end that somebody else has begun.
@@ -66,9 +66,8 @@ class epoch_coordinator {
   scoll::random_generator random_;
   std::uint64_t round_ = 0;     // of the latest attempt of this life
   std::uint64_t requests_ = 0;  // of this life
-  std::uint32_t failures_ = 0;  // of attempts, one after the other
   std::optional<epoch_vote> found_open_;
-  std::optional<committed_epoch> untold_;  // decided, and not all servers have heard of it
+  std::optional<committed_epoch> untold_;  // decided, and perhaps not known to all that live
   scoll::semaphore working_{1};
 };
 

@@ -25,15 +25,19 @@ class epoch_store {
 class epoch_file final : public epoch_store {
  public:
   epoch_file(scoll::transport::file_system& files, const std::string& folder)
-      : files_(files), path_(folder + "/epoch") {}
+      : files_(files), folder_(folder), path_(folder + "/epoch") {}
 
-  /// Errors: `checksum_mismatch` (naming the damaged file; a server that has forgotten its vote must not
-  /// vote), `io_error`.
+  /// Writes the state of a new server. Errors: `checksum_mismatch` (naming the damaged file; a server that has
+  /// forgotten its vote must not vote), `not_found` (the file is missing, although the folder has an
+  /// incarnation), `io_error`.
   scoll::task<scoll::result<epoch_state>> load() override;
   scoll::task<scoll::status> keep(const epoch_state& state) override;
 
  private:
+  scoll::task<scoll::result<epoch_state>> begin();
+
   scoll::transport::file_system& files_;
+  std::string folder_;
   std::string path_;
 };
 

@@ -103,3 +103,19 @@ TEST_CASE("a server does not start with a damaged vote", "[epochs]") {
   }
   CHECK(open_member(h) != nullptr);
 }
+
+TEST_CASE("a server that has run before does not start without its vote", "[epochs]") {
+  sim_host h;
+  REQUIRE(h.get(transport::replace_file(h.files(), h / "incarnation", {})));
+  const auto opened = h.get(epoch_member::open(std::make_unique<epoch_file>(h.files(), h.directory())));
+  REQUIRE_FALSE(opened.has_value());
+  CHECK(opened.error() == errc::not_found);
+}
+
+TEST_CASE("the state of a new server is on its disk before it answers anything", "[epochs]") {
+  sim_host h;
+  REQUIRE(open_member(h) != nullptr);
+  h.crash();
+  REQUIRE(h.get(transport::replace_file(h.files(), h / "incarnation", {})));
+  CHECK(open_member(h) != nullptr);
+}

@@ -1,10 +1,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -58,7 +59,6 @@ class stormy_cluster {
 
   std::uint64_t kills() const noexcept { return kills_; }
   const epoch_history& history() const noexcept { return history_; }
-  server_processes& cluster() noexcept { return cluster_; }
 
  private:
   void start(std::uint64_t server) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <optional>
 #include <utility>
 
 #include "scoll/coro/deadline.hpp"
@@ -43,7 +45,6 @@ struct epoch_world::ballot_box {
   std::uint32_t wanted = 0;
   std::uint32_t open = 0;  ///< servers that have not answered
   std::uint32_t done = 0;
-  bool down = false;  ///< servers that do not run need not answer
   epoch_reply known;
   event ended;
 
@@ -71,7 +72,8 @@ class epoch_world::life final : public epoch_voters {
   }
   /// Everybody who runs knows when somebody does not, as gossip would tell.
   task<status> tell(const epoch_request& request, stop_token stop) override {
-    const auto running = std::ranges::count_if(world.present_, [](const life* l) { return l->runs(); });
+    const auto running = std::ranges::count_if(
+        world.present_, [this](const life* l) { return l->runs() && world.sees(server, l->server); });
     const auto told = co_await poll(request, static_cast<std::uint32_t>(running), stop);
     if (!told) co_return told.error();
     co_return status{};
@@ -132,7 +134,7 @@ class epoch_world::watched_store final : public epoch_store {
 };
 
 epoch_world::epoch_world(std::uint32_t servers, std::uint64_t seed, epoch_bug bug)
-    : random_(seed), bug_(bug), present_(servers), starts_(servers), work_(time_) {
+    : random_(seed), bug_(bug), present_(servers), starts_(servers), cut_off_(servers), work_(time_) {
   for (std::uint32_t i = 0; i != servers; ++i) {
     disks_.push_back(std::make_unique<sim_disk>(seed * servers + i));
     REQUIRE(disks_[i]->make_directory(folder, 0755) == 0);
@@ -194,10 +196,44 @@ void epoch_world::notice_crashes() {
     if (each->ended || !each->files.crashed()) continue;
     each->ended = true;
     each->stop.request_stop();
-    for (life* other : present_) {
-      if (other != nullptr && other->runs() && other->member != nullptr) other->member->news();
-    }
+    note_crash(*each);
+    give_news_to_others(each.get());
   }
+}
+
+void epoch_world::note_crash(const life& of) {
+  for (const epoch_crash& each : crashes_) {
+    const bool here = each.server == of.server && each.life == starts_[of.server];
+    const bool by_message = each.message != 0 && each.message == messages_;
+    const bool by_disk = each.operation != 0 && of.files.operations() + 1 >= each.operation;
+    if ((here && by_disk) || (each.server == of.server && by_message)) happened_.insert(each);
+  }
+}
+
+void epoch_world::give_news_to_others(const life* but) {
+  for (life* other : present_) {
+    if (other != nullptr && other != but && other->runs() && other->member != nullptr) other->member->news();
+  }
+}
+
+void epoch_world::cut_off(std::uint32_t server) {
+  cut_off_[server] = true;
+  give_news_to_others(present_[server]);
+}
+
+void epoch_world::bring_back(std::uint32_t server) {
+  cut_off_[server] = false;
+  give_news_to_others(present_[server]);
+}
+
+void epoch_world::refuse_writes(std::uint32_t server) {
+  constexpr std::uint32_t longer_than_any_run = 10'000;
+  for (std::uint32_t nth = 1; nth != longer_than_any_run; ++nth)
+    present_[server]->files.fail(testing::file_operation::open, nth, ENOSPC);
+}
+
+void epoch_world::heal(std::uint32_t server) {
+  present_[server]->files.heal();
 }
 
 std::unique_ptr<epoch_store> epoch_world::store_of(life& mine) {
@@ -212,10 +248,7 @@ task<void> epoch_world::live(life& mine) {
   if (!opened) co_return;
   mine.member = std::move(*opened);
   mine.coordinator.emplace(*mine.member, mine, mine.server, mine.number);
-  for (life* other : present_) {
-    if (other != nullptr && other != &mine && other->runs() && other->member != nullptr)
-      other->member->news();
-  }
+  give_news_to_others(&mine);
   co_await keep_settled(*mine.member, *mine.coordinator, 100ms, mine.stop.token());
 }
 
@@ -226,16 +259,36 @@ void epoch_world::count_message() {
   }
 }
 
+nanoseconds epoch_world::travel_time() {
+  const bool late = disturbed_ && random_.below(20) == 0;
+  return nanoseconds(static_cast<std::int64_t>(10'000 + random_.below(late ? 100'000'000 : 500'000)));
+}
+
+bool epoch_world::sees(std::uint32_t server, std::uint32_t other) const {
+  return server == other || (!cut_off_[server] && !cut_off_[other]);
+}
+
+bool epoch_world::passes(std::uint32_t from, std::uint32_t to) {
+  const bool lost = disturbed_ && from != to && random_.below(30) == 0;
+  return sees(from, to) && !lost;
+}
+
+/// A message that is on its way arrives although its sender has lost its power meanwhile.
 task<void> epoch_world::carry(life& from, std::uint32_t to, epoch_request request,
                               std::shared_ptr<ballot_box> box) {
-  co_await sleep_for(nanoseconds(static_cast<std::int64_t>(10'000 + random_.below(500'000))));
+  co_await sleep_for(travel_time());
   count_message();
   life& there = *present_[to];
   result<epoch_reply> answer = error(errc::connection_lost);
-  if (from.runs() && there.runs() && there.member != nullptr) answer = co_await there.member->handle(request);
+  if (passes(from.server, to) && there.runs() && there.member != nullptr) {
+    ballot& under = request.under;
+    if (bug_ == epoch_bug::promises_ignored && request.step == epoch_step::decide)
+      under = std::max(under, there.member->state().promised);
+    answer = co_await there.member->handle(request);
+  }
   count_message();
-  co_await sleep_for(nanoseconds(static_cast<std::int64_t>(10'000 + random_.below(500'000))));
-  if (!there.runs()) answer = error(errc::connection_lost);
+  co_await sleep_for(travel_time());
+  if (!there.runs() || !passes(to, from.server)) answer = error(errc::connection_lost);
   box->answer(answer);
 }
 
@@ -256,6 +309,8 @@ task<void> epoch_world::ask_for(life& at, std::vector<std::string> notes) {
 }
 
 void epoch_world::end() {
+  disturbed_ = false;
+  for (std::uint32_t i = 0; i != size(); ++i) bring_back(i);
   for (int start = 0; start != 2; ++start) {  // a crash may have been planned for the life that begins now
     start_all();
     run_for(5s);

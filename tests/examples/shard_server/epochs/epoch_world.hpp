@@ -1,9 +1,9 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,9 +21,10 @@ namespace shard_tests {
 /// A deliberate bug, to show that the checks find it.
 enum class epoch_bug {
   none,
-  not_synced,      ///< a vote is answered before it is on the disk
-  minority,        ///< one server is enough for a quorum
-  votes_are_lost,  ///< a coordinator does not hear for what others have voted
+  not_synced,        ///< a vote is answered before it is on the disk
+  minority,          ///< one server is enough for a quorum
+  votes_are_lost,    ///< a coordinator does not hear for what others have voted
+  promises_ignored,  ///< a server votes in an attempt although it has promised a later one
 };
 
 /// When a server loses its power.
@@ -32,6 +33,7 @@ struct epoch_crash {
   std::uint64_t operation = 0;  ///< during this operation of its disk, if not 0
   std::uint64_t message = 0;    ///< when this message of the cluster arrives or leaves, if not 0
   std::uint32_t life = 1;       ///< the life of the server to whose disk `operation` belongs
+  friend auto operator<=>(const epoch_crash&, const epoch_crash&) = default;
 };
 
 /// Servers that decide epochs, each with a disk of its own, in virtual time: the parts of the shard server
@@ -45,15 +47,25 @@ class epoch_world {
   epoch_world& operator=(const epoch_world&) = delete;
 
   void plan(const epoch_crash& crash);
+  /// The planned crashes that have happened.
+  const std::set<epoch_crash>& happened() const noexcept { return happened_; }
   /// Starts a server that does not run: its next life.
   void start(std::uint32_t server);
   void start_all();
   void power_off(std::uint32_t server);
   bool runs(std::uint32_t server) const;
+  /// No message passes to a server and from it, and the others hold it dead. It runs, and does not notice.
+  void cut_off(std::uint32_t server);
+  void bring_back(std::uint32_t server);
+  /// The disk of a server that runs refuses to write until the server is started anew, or the disk heals.
+  void refuse_writes(std::uint32_t server);
+  void heal(std::uint32_t server);
+  /// From now on some messages are lost, and some come late.
+  void disturb() noexcept { disturbed_ = true; }
   /// A client asks a server for one epoch after the other, until there is no answer.
   void commit(std::uint32_t server, std::vector<std::string> notes);
   void run_for(scoll::nanoseconds d) { time_.run_for(d); }
-  /// Starts all, gives them time, and checks where they stand.
+  /// Ends all disturbances, starts all, gives them time, and checks where they stand.
   void end();
 
   epoch_history& history() noexcept { return history_; }
@@ -74,8 +86,13 @@ class epoch_world {
   scoll::task<void> ask_for(life& at, std::vector<std::string> notes);
   scoll::task<void> carry(life& from, std::uint32_t to, shard::epoch_request request,
                           std::shared_ptr<ballot_box> box);
+  scoll::nanoseconds travel_time();
+  bool sees(std::uint32_t server, std::uint32_t other) const;
+  bool passes(std::uint32_t from, std::uint32_t to);
   void count_message();
   void notice_crashes();
+  void note_crash(const life& of);
+  void give_news_to_others(const life* but);
   std::unique_ptr<shard::epoch_store> store_of(life& mine);
 
   scoll::testing::virtual_executor time_;
@@ -84,9 +101,12 @@ class epoch_world {
   epoch_history history_;
   std::vector<std::unique_ptr<scoll::testing::sim_disk>> disks_;
   std::vector<epoch_crash> crashes_;
+  std::set<epoch_crash> happened_;
   std::vector<std::unique_ptr<life>> lives_;  // all of them: messages of earlier ones may be on their way
   std::vector<life*> present_;                // by server
   std::vector<std::uint32_t> starts_;         // by server
+  std::vector<bool> cut_off_;                 // by server
+  bool disturbed_ = false;
   std::uint64_t messages_ = 0;
   scoll::scope work_;
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdint>
@@ -38,7 +39,6 @@ class server_processes {
   std::optional<nlohmann::json> status(std::uint64_t server) const;
   /// The last lines of a server's log.
   std::string log_of(std::uint64_t server) const;
-  const std::filesystem::path& folder() const noexcept { return folder_; }
 
  private:
   std::filesystem::path folder_;
