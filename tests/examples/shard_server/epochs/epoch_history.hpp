@@ -30,7 +30,7 @@ class epoch_history {
 
   void blame(std::string fault) { faults_.push_back(std::move(fault)); }
 
-  /// What is wrong, one line each; empty if nothing is.
+  /// Returns a line for each thing that is wrong, and nothing if all is well.
   const std::vector<std::string>& faults() const noexcept { return faults_; }
   bool has_fault(std::string_view part) const;
   std::size_t requests() const noexcept { return floors_.size(); }
