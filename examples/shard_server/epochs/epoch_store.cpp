@@ -6,9 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "../store/checked_record.hpp"
 #include "scoll/coro/error_format.hpp"
-#include "transport/wire/checksum.hpp"
-#include "transport/wire/wire.hpp"
 
 namespace shard {
 namespace {
@@ -17,32 +16,9 @@ using namespace scoll::transport;
 
 constexpr std::size_t longest_file = 4096;  // a longer file was not written by this store
 
-/// Stands before the state. The checksum covers the state alone; a wrong length makes it fail as well.
-struct file_head {
-  std::uint32_t bytes = 0;
-  std::uint64_t checksum = 0;
-};
-constexpr std::size_t head_bytes = scoll::wire::fixed_size<file_head>;
-
-std::vector<std::byte> encode(const epoch_state& state) {
-  const std::size_t size = scoll::wire::encoded_size(state);
-  std::vector<std::byte> bytes(head_bytes + size);
-  const auto body = std::span(bytes).subspan(head_bytes);
-  scoll::wire::encode_to(body, state).ignore();
-  const file_head head{static_cast<std::uint32_t>(size), scoll::wire::checksum(body)};
-  scoll::wire::encode_to(std::span(bytes).first(head_bytes), head).ignore();
-  return bytes;
-}
-
 std::optional<epoch_state> decode(std::span<const std::byte> bytes) {
-  if (bytes.size() < head_bytes) return std::nullopt;
-  const auto head = scoll::wire::decode_from<file_head>(bytes.first(head_bytes));
-  const auto body = bytes.subspan(head_bytes);
-  if (!head || head->bytes != body.size() || scoll::wire::checksum(body) != head->checksum)
-    return std::nullopt;
-  auto state = scoll::wire::decode_from<epoch_state>(body);
-  if (!state) return std::nullopt;
-  return std::move(*state);
+  auto state = take_checked<epoch_state>(bytes);
+  return bytes.empty() ? std::move(state) : std::nullopt;
 }
 
 }  // namespace
@@ -72,7 +48,7 @@ scoll::task<scoll::result<epoch_state>> epoch_file::begin() {
 }
 
 scoll::task<scoll::status> epoch_file::keep(const epoch_state& state) {
-  const std::vector<std::byte> bytes = encode(state);
+  const std::vector<std::byte> bytes = encode_checked(state);
   co_return co_await replace_file(files_, path_, bytes);
 }
 

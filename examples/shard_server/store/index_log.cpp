@@ -1,11 +1,10 @@
 #include "index_log.hpp"
 
-#include <optional>
 #include <span>
+#include <utility>
 
+#include "checked_record.hpp"
 #include "transport/io/io_awaitables.hpp"
-#include "transport/wire/checksum.hpp"
-#include "transport/wire/wire.hpp"
 
 namespace shard {
 namespace {
@@ -14,40 +13,10 @@ using namespace scoll::transport;  // the awaitables
 
 constexpr std::size_t most_bytes = std::size_t{1} << 30;
 
-/// Precedes every record. The checksum covers the record alone; a wrong length makes it fail as well.
-struct record_header {
-  std::uint32_t bytes = 0;
-  std::uint64_t checksum = 0;
-};
-constexpr std::size_t header_bytes = scoll::wire::fixed_size<record_header>;
-
-std::vector<std::byte> encode(const object_record& record) {
-  const std::size_t size = scoll::wire::encoded_size(record);
-  std::vector<std::byte> bytes(header_bytes + size);
-  const auto body = std::span(bytes).subspan(header_bytes);
-  scoll::wire::encode_to(body, record).ignore();
-  const record_header header{static_cast<std::uint32_t>(size), scoll::wire::checksum(body)};
-  scoll::wire::encode_to(std::span(bytes).first(header_bytes), header).ignore();
-  return bytes;
-}
-
-/// Removes the record at the front of `bytes` and returns it, or nothing if there is no complete one.
-std::optional<object_record> take_record(std::span<const std::byte>& bytes) {
-  if (bytes.size() < header_bytes) return std::nullopt;
-  const auto header = scoll::wire::decode_from<record_header>(bytes.first(header_bytes));
-  if (!header || header->bytes > bytes.size() - header_bytes) return std::nullopt;
-  const auto body = bytes.subspan(header_bytes, header->bytes);
-  if (scoll::wire::checksum(body) != header->checksum) return std::nullopt;
-  auto record = scoll::wire::decode_from<object_record>(body);
-  if (!record) return std::nullopt;
-  bytes = bytes.subspan(header_bytes + body.size());
-  return std::move(*record);
-}
-
 loaded_index parse(std::span<const std::byte> content) {
   loaded_index index;
   std::span<const std::byte> rest = content;
-  while (auto record = take_record(rest)) index.records.push_back(std::move(*record));
+  while (auto record = take_checked<object_record>(rest)) index.records.push_back(std::move(*record));
   index.torn_bytes = rest.size();
   index.good_bytes = content.size() - rest.size();
   return index;
@@ -73,7 +42,7 @@ scoll::task<scoll::result<index_log>> index_log::open(file_system& files, std::s
 }
 
 scoll::task<scoll::status> index_log::append(const object_record& record, bool durable) {
-  const std::vector<std::byte> bytes = encode(record);
+  const std::vector<std::byte> bytes = encode_checked(record);
   co_await writing_->acquire();
   const scoll::status written = co_await write_at_end(bytes, durable);
   writing_->release();
