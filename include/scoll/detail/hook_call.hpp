@@ -112,6 +112,12 @@ class [[nodiscard]] hook_call {
     return take_(*promise_, into_, otherwise_);
   }
 
+  /// The outcome of a plain function.
+  const status& returned() const noexcept {
+    SCOLL_ASSERT(!frame_, "a task has not returned before it has run");
+    return outcome_;
+  }
+
   class awaiter {
    public:
     explicit awaiter(hook_call& owner) noexcept : owner_(&owner) {}

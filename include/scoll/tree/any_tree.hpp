@@ -37,6 +37,8 @@ class any_tree {
                                          std::span<const member_place> places = {});
 
   const tree_spec& spec() const noexcept { return spec_; }
+  /// True if it shares a table with its copies.
+  bool has_table() const noexcept { return table_ != nullptr; }
 
   std::uint32_t parent(std::uint32_t n, std::uint32_t r) const {
     return dispatch([&](const auto& tree) { return tree.parent(n, r); });

@@ -27,26 +27,21 @@ namespace scoll::detail {
 
 void engine::on_request(transport::request_view& request) noexcept {
   collective_head head;
-  bulk_head bulk;
+  std::optional<bulk_head> bulk;
   std::optional<broadcast_caller> caller;
   wire::reader in(request.head());
   const bool read = wire::decode(in, head);
-  const bool described = read && (head.flags & collective_head::bulk_follows) != 0;
-  if (described) wire::decode(in, bulk);
-  const bool asked = read && (head.flags & collective_head::caller_follows) != 0;
-  if (asked) wire::decode(in, caller.emplace());
+  if (read && (head.flags & collective_head::bulk_follows) != 0) wire::decode(in, bulk.emplace());
+  if (read && (head.flags & collective_head::caller_follows) != 0) wire::decode(in, caller.emplace());
   if (in.ok()) in.finish();
-  error refused = in.ok() ? error() : in.error();
-  if (in.ok()) {
-    refused = admit_safely(
-        admission_request(request, executor_.now(), described ? &bulk : nullptr, caller ? &*caller : nullptr),
-        head);
-  }
+  const admission_request asked(request, executor_.now(), bulk ? &*bulk : nullptr,
+                                caller ? &*caller : nullptr);
+  const error refused = in.ok() ? admit_safely(asked, head) : in.error();
   if (!refused) return;
   // Only its parent can say that this node takes part in a broadcast.
   const bool strange =
       refused == errc::not_parent || refused == errc::not_member || refused == errc::malformed;
-  if (in.ok() && described && !strange) bulks_->refused(head);
+  if (in.ok() && bulk && !strange) bulks_->refused(head);
   ++statistics_.refused;
   if (!request.settled()) request.refuse(refused);
 }
@@ -107,8 +102,9 @@ error engine::admit(const admission_request& request, const collective_head& hea
     group = std::move(*found);
   }
   if (const error why = refuse_revoked(request, *group, *entry)) return why;
-  const error placed = admit_to_group(request, head, group, std::move(entry));
-  if (placed && !known && !group->mapped) forget_unused(*group);
+  if (known || group->mapped) return admit_to_group(request, head, group, std::move(entry));
+  error placed = admit_to_group(request, head, group, std::move(entry));
+  if (placed) forget_unused(*group);
   return placed;
 }
 
@@ -275,13 +271,14 @@ namespace {
 
 /// The window of the operation's root. A later life of the root begins with an empty one.
 group_state::root_window& window_of(group_state& group, const collective_head& head) {
-  const auto is_shared = [&](const group_state::root_window& w) {
-    return w.root_rank == head.root_rank || SCOLL_MUTANT(one_window_for_all, "all roots share one window");
-  };
-  auto at = std::find_if(group.windows.begin(), group.windows.end(), is_shared);
-  if (at == group.windows.end()) at = group.windows.insert(at, {head.root_rank, head.operation.incarnation});
-  if (head.operation.incarnation > at->incarnation) *at = {at->root_rank, head.operation.incarnation};
-  return *at;
+  for (group_state::root_window& w : group.windows) {
+    const bool shared =
+        w.root_rank == head.root_rank || SCOLL_MUTANT(one_window_for_all, "all roots share one window");
+    if (!shared) continue;
+    if (head.operation.incarnation > w.incarnation) w = {w.root_rank, head.operation.incarnation};
+    return w;
+  }
+  return group.windows.emplace_back(group_state::root_window{head.root_rank, head.operation.incarnation});
 }
 
 }  // namespace

@@ -5,16 +5,17 @@
 
 namespace scoll::detail {
 
+static begun begin_in(const any_group& to, const service_table& table, const void* request,
+                      const bcast_options& options) {
+  if (to.valid()) return to.get_engine().begin_broadcast(to.to(), table, request, options);
+  return {
+      nullptr,
+      {errc::invalid_argument, "the group is empty: take one from create_group, adopt_group or find_group"}};
+}
+
 broadcast::broadcast(any_group to, const service_table& table, const void* request,
                      const bcast_options& options)
-    : group_(std::move(to)), options_(options) {
-  if (group_.valid()) {
-    begun_ = group_.get_engine().begin_broadcast(group_.to(), table, request, options);
-  } else {
-    begun_.reason = {errc::invalid_argument,
-                     "the group is empty: take one from create_group, adopt_group or find_group"};
-  }
-}
+    : group_(std::move(to)), begun_(begin_in(group_, table, request, options)), options_(options) {}
 
 broadcast::~broadcast() {
   if (!made()) return;

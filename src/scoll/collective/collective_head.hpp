@@ -86,6 +86,7 @@ struct collective_head {
   bool answers_in_parts() const noexcept { return (flags & (tell_losses | tell_all)) != 0; }
   /// True if replies may come in several messages, for which members set memory aside.
   bool may_come_in_parts() const noexcept { return (flags & (tell_losses | tell_all | streams)) != 0; }
+  bool tells_of_all() const noexcept { return (flags & tell_all) != 0; }
   bool is_traced() const noexcept { return (flags & trace) != 0; }
   bool streams_items() const noexcept { return (flags & streams) != 0; }
   /// True if members keep what they have done.

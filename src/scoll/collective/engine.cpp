@@ -200,46 +200,30 @@ begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& 
   }
   ++statistics_.started;
   op->subject_.as = operation_subject::role::root;
-  op->subject_.head = {};
-  op->subject_.head.kind = static_cast<std::uint8_t>(kind);
-  op->subject_.head.tree_kind = tree.kind;
-  op->subject_.head.tree_params = tree.params;
-  op->subject_.head.service =
+  collective_head& head = op->subject_.head;
+  head = {};
+  head.kind = static_cast<std::uint8_t>(kind);
+  head.tree_kind = tree.kind;
+  head.tree_params = tree.params;
+  head.service =
       static_cast<std::uint32_t>(kind == collective_kind::broadcast ? service->table->id : group.service);
-  op->subject_.head.service_version = service->table->version;
-  op->subject_.head.root_rank = group.self_rank;
-  op->subject_.head.group = group.id;
+  head.service_version = service->table->version;
+  head.root_rank = group.self_rank;
+  head.group = group.id;
   group.enter(*op);
-  op->subject_.head.operation = {options_.id, options_.incarnation, op->counter, 0};
-  if (to.living) op->subject_.head.flags = collective_head::living;
-  if (to.living && options.same_view) op->subject_.head.flags |= collective_head::same_view;
-  if (options.last) op->subject_.head.flags |= collective_head::last;
-  if (!options.until.is_everyone()) op->subject_.head.flags |= collective_head::tell_all;
-  if (options.on_failure != degrade) op->subject_.head.flags |= collective_head::tell_losses;
-  if (options.on_failure == repair) op->subject_.head.flags |= collective_head::retain;
-  if (options.trace) op->subject_.head.flags |= collective_head::trace;
-  const bool streams = service->table->streams;
-  if (streams) op->subject_.head.flags |= collective_head::streams;
+  head.operation = {options_.id, options_.incarnation, op->counter, 0};
+  if (to.living) head.flags = collective_head::living;
+  if (to.living && options.same_view) head.flags |= collective_head::same_view;
+  if (options.last) head.flags |= collective_head::last;
+  if (!options.until.is_everyone()) head.flags |= collective_head::tell_all;
+  if (options.on_failure != degrade) head.flags |= collective_head::tell_losses;
+  if (options.on_failure == repair) head.flags |= collective_head::retain;
+  if (options.trace) head.flags |= collective_head::trace;
+  if (service->table->streams) head.flags |= collective_head::streams;
   op->bind(to.group, to.subset, service, *resolved, 0);
-  status ready;
-  if (!options.until.is_everyone()) {
-    ready = why_no_condition(options.until, to);
-    if (ready && options.bulk.given())
-      ready = error(errc::unsupported, "bulk data go to every member, so the broadcast cannot end earlier");
-    op->root_.condition = std::make_unique<broadcast_condition>(*op, options);
-  }
-  if (streams && (op->subject_.head.answers_in_parts() || options.trace || options.bulk.given()))
-    ready = error(errc::unsupported,
-                  "a broadcast with streams of items goes on to its end, without bulk data and a trace");
-  if (options.on_failure == repair) {
-    if (ready) ready = why_no_repair(options, to);
-    op->root_.repair = std::make_unique<broadcast_repair>(*op);
-  }
-  if (ready) ready = op->parts().set_aside();
-  if (ready && options.bulk.given()) ready = op->offer_bulk(options);
-  if (ready) ready = op->set_bounds(options);
-  if (ready) ready = encode_request(*op, to, encode, what);
-  if (!ready) return fail(*op, ready.error());
+  if (const status able = op->provide_for(to, options); !able) return fail(*op, able.error());
+  if (const status encoded = encode_request(*op, to, encode, what); !encoded)
+    return fail(*op, encoded.error());
   return {op, {}};
 }
 

@@ -1,5 +1,7 @@
 #include "scoll/coro/frame_pool.hpp"
 
+#include <array>
+#include <cstdint>
 #include <new>
 
 namespace scoll::frame_pool {
@@ -21,8 +23,11 @@ constexpr std::size_t classes = largest_pooled / granule;
 struct thread_pool {
   size_class lists[classes];
   statistics counters;
-  bool watched;  // a janitor exists
-  bool closed;   // the janitor has run: everything goes to the heap
+  enum class stage : unsigned char {
+    fresh,    // no block has come back yet
+    watched,  // a janitor exists
+    closed,   // the janitor has run: everything goes to the heap
+  } at;
 };
 
 constinit thread_local thread_pool pool{};
@@ -32,10 +37,10 @@ struct janitor {
   janitor(const janitor&) = delete;
   janitor& operator=(const janitor&) = delete;
   ~janitor() {
-    pool.closed = true;
+    pool.at = thread_pool::stage::closed;
     trim();
   }
-  void touch() const noexcept { pool.watched = true; }
+  void touch() const noexcept { pool.at = thread_pool::stage::watched; }
 };
 
 thread_local janitor at_thread_end;
@@ -46,6 +51,14 @@ constexpr std::size_t class_of(std::size_t size) noexcept {
 [[maybe_unused]] constexpr std::size_t class_bytes(std::size_t index) noexcept {
   return (index + 1) * granule;
 }
+
+/// The number of idle blocks that each class may keep.
+[[maybe_unused]] constexpr auto most_idle = [] {
+  std::array<std::uint32_t, classes> most{};
+  for (std::size_t i = 0; i < classes; ++i)
+    most[i] = static_cast<std::uint32_t>((idle_limit_bytes + class_bytes(i) - 1) / class_bytes(i));
+  return most;
+}();
 
 }  // namespace
 
@@ -74,11 +87,11 @@ void* allocate(std::size_t size) {
 void deallocate(void* block, std::size_t size) noexcept {
   --pool.counters.live;
   if constexpr (pooling) {
-    if (size <= largest_pooled && !pool.closed) {
+    if (size <= largest_pooled && pool.at != thread_pool::stage::closed) {
       const std::size_t index = class_of(size);
       size_class& list = pool.lists[index];
-      if (list.count * class_bytes(index) < idle_limit_bytes) {
-        if (!pool.watched) at_thread_end.touch();
+      if (list.count < most_idle[index]) {
+        if (pool.at == thread_pool::stage::fresh) at_thread_end.touch();
         list.first = ::new (block) idle_block{list.first};
         ++list.count;
         return;

@@ -200,7 +200,7 @@ void operation::start_execute() {
   void* const reply = stream_ != nullptr ? static_cast<void*>(&stream_->sink()) : values_.make_room_for_own();
   void* const instance = subject_.service->instance;
   if (table().execute.plain()) {
-    executed().finish(table().execute(instance, values_.request(), reply, context_).take());
+    executed().finish(table().execute(instance, values_.request(), reply, context_).returned());
     if (trace_ != nullptr) trace_->ended();
     return;
   }

@@ -21,8 +21,8 @@ class hook_set {
     bool done = false;
     status outcome;  ///< of the last one that ended; for this one's, `done` must be true
 
-    void finish(status ended) noexcept {
-      outcome = ended;
+    void finish(const status& ended) noexcept {
+      if (!ended || !outcome) outcome = ended;  // an error is large
       running = false;
       done = true;
     }
@@ -36,16 +36,21 @@ class hook_set {
     state& s = at(which);
     s.running = true;
     s.done = false;
+    suspended_ = true;
     ++running_;
     return s;
   }
   /// Notes that it has returned.
-  void end(state& s, status ended) noexcept {
+  void end(state& s, const status& ended) noexcept {
     s.finish(ended);
     --running_;
   }
+  /// Forgets all. An outcome may stay, because it is large, and the next one takes its place. Of plain functions
+  /// only `execute` leaves something here.
   void clear() noexcept {
-    for (state& s : states_) s.running = s.done = false;  // an outcome is large and is overwritten anyway
+    at(hook_kind::execute).done = false;
+    if (!std::exchange(suspended_, false)) return;
+    for (state& s : states_) s.running = s.done = false;
     running_ = 0;
   }
   bool any_running() const noexcept { return running_ != 0; }
@@ -63,6 +68,7 @@ class hook_set {
  private:
   std::array<state, 5> states_;
   std::uint32_t running_ = 0;
+  bool suspended_ = false;  // a hook has begun as a coroutine
 };
 
 }  // namespace scoll::detail

@@ -8,6 +8,7 @@
 #include "scoll/collective/operation/reply_stream.hpp"
 #include "scoll/collective/operation/trace.hpp"
 #include "scoll/coro/mutants.hpp"
+#include "scoll/coro/yield.hpp"
 #include "transport/session/session.hpp"
 
 // How an operation begins, runs and returns to the pool.
@@ -39,11 +40,40 @@ void operation::bind(std::shared_ptr<group_state> group, subset_ptr subset,
   find_children();
 }
 
+/// Gives a root's operation what its options need. Errors: they do not go together, or there is no room.
+status operation::provide_for(const addressees& to, const bcast_options& options) {
+  const collective_head& head = subject_.head;
+  if (!options.until.is_everyone()) {
+    if (const status can = why_no_condition(options.until, to); !can) return can;
+    if (options.bulk.given())
+      return error(errc::unsupported, "bulk data go to every member, so the broadcast cannot end earlier");
+    root_.condition = std::make_unique<broadcast_condition>(*this, options);
+  }
+  if (head.streams_items() && (head.answers_in_parts() || options.trace || options.bulk.given())) {
+    return error(errc::unsupported,
+                 "a broadcast with streams of items goes on to its end, without bulk data and a trace");
+  }
+  if (options.on_failure == repair) {
+    if (const status can = why_no_repair(options, to); !can) return can;
+    root_.repair = std::make_unique<broadcast_repair>(*this);
+  }
+  if (head.may_come_in_parts()) {
+    if (const status aside = parts().set_aside(); !aside) return aside;
+  }
+  if (options.bulk.given()) {
+    if (const status offered = offer_bulk(options); !offered) return offered;
+  }
+  return set_bounds(options);
+}
+
 /// Finds the children. A user's tree is not trusted: its children must lie in the group, and the walk is
 /// bounded.
 void operation::find_children() {
-  const auto& [tree, members, relative] = std::tie(subject_.tree, subject_.members, subject_.relative);
-  const auto room = children_.make_room(std::min(tree.fan_out(members, relative), members - 1));
+  const any_tree& tree = subject_.tree;
+  const std::uint32_t members = subject_.members, relative = subject_.relative;
+  const std::uint32_t most = std::min(tree.fan_out(members, relative), members - 1);
+  if (most == 0) return;
+  const auto room = children_.make_room(most);
   std::size_t found = 0;
   auto cursor = tree.cursor(members, relative);
   for (auto next = cursor.next(); next && found < room.size(); next = cursor.next()) {
@@ -81,8 +111,8 @@ void operation::start(std::coroutine_handle<> waiter, stop_token stop) {
   if (!is_last() || times_.by_deadline)
     times_.begin_as_root(engine_->executor_.now(), subject_.levels(), finishing_time());
   if (root_.repair != nullptr) root_.repair->set_times();
-  rearm();
-  launch();
+  if (pauses_before_forwarding()) rearm();
+  launch(needs_no_coroutine());
   if (!SCOLL_MUTANT(stop_unheard, "the caller's stop token is not heard")) user_stop_.connect(stop);
 }
 
@@ -98,16 +128,17 @@ void operation::accept(const admission_request& request, const collective_head& 
   if (request.bulk() != nullptr) hear_bulk(*request.bulk());
   if (request.caller() != nullptr) caller_ = *request.caller();
   // An operation that ends within this turn may hold on to the buffer in which it arrived.
-  request_.forwarded = needs_no_coroutine() ? std::move(request.payload())
-                                            : engine_->endpoint_.keep(std::move(request.payload()));
+  const bool at_once = needs_no_coroutine();
+  request_.forwarded =
+      at_once ? std::move(request.payload()) : engine_->endpoint_.keep(std::move(request.payload()));
   times_.begin_as_member(request.arrived(), head, subject_.levels());
   if (is_kept()) kept().enter();
-  rearm();
+  if (pauses_before_forwarding()) rearm();
   request.accept(*this);
-  parts().set_aside().ignore();  // the request would not have been admitted
+  if (head.may_come_in_parts()) parts().set_aside().ignore();  // the request would not have been admitted
   hear_of_permission(&reply_parts::heard_permission);
   release_credit();
-  launch();
+  launch(at_once);
 }
 
 void operation::stopped_by_user(void* self) noexcept {
@@ -197,14 +228,14 @@ void operation::reset() noexcept {
   stop_.reset();
   in_service_.leave();
   in_node_.leave();
-  subject_ = {};
+  subject_.clear();
 }
 
 /// Starts the operation in a later step. An operation with nothing to wait for needs no coroutine.
-void operation::launch() {
+void operation::launch(bool at_once) {
   stage_ = stage::running;
   if (subject_.head.is_traced()) trace_ = operation_trace::begin(engine_->executor_, children_.size());
-  if (needs_no_coroutine()) return engine_->executor_.schedule(run_);
+  if (at_once) return engine_->executor_.schedule(run_);
   engine_->scope_->spawn(run());
 }
 
@@ -244,7 +275,27 @@ task<void> operation::run() {
     forward();
     if (!children_.empty() && !table().short_execute) co_await forwards_left();
     if (!late && (bulk_ == nullptr || subject_.is_relay())) start_execute();
-    co_await collect();
+    settling so_far;
+    while (awaits_news()) {
+      progress_.reset();
+      const bool more = bulk_ != nullptr && hand_out_bulk();
+      if (has_own_news()) settle_own();
+      while (child* const next = settle_arrived(so_far)) {
+        if (so_far.rests) {
+          co_await yield();
+        } else {
+          co_await settle(*next);
+        }
+      }
+      if (subject_.head.may_come_in_parts()) tell_news();
+      if (root_.condition != nullptr && root_.condition->is_decided()) co_await root_.condition->give_out();
+      if (root_.repair != nullptr) root_.repair->go_on();
+      if (more) {
+        co_await yield();
+      } else if (awaits_news()) {
+        co_await progress_.wait();
+      }
+    }
     if (bulk_ != nullptr && out_of_time()) bulk_->stop_landing();
     if (ending_.asked && !ending_.at_once) co_await abort_subtree();
     if (root_.repair != nullptr) co_await root_.repair->join();

@@ -117,11 +117,14 @@ class operation final : operation_state, public list_hook<>, public rooted_opera
   // Life.
   void bind(std::shared_ptr<group_state> group, subset_ptr subset, std::shared_ptr<service_entry> service,
             const any_tree& tree, std::uint32_t relative);
+  status provide_for(const addressees& to, const bcast_options& options);
   void find_children();
   void reset() noexcept;
   static void stopped_by_user(void* self) noexcept;
-  void launch();
+  void launch(bool at_once);
   bool needs_no_coroutine() const noexcept;
+  /// True if it may wait before it forwards. Its timer is armed then, and else when it has forwarded.
+  bool pauses_before_forwarding() const noexcept { return is_last() || table().prepare.suspends; }
   bool is_last() const noexcept;
   bool earlier_ones_run() noexcept;
   task<void> after_earlier_ones();
@@ -171,12 +174,25 @@ class operation final : operation_state, public list_hook<>, public rooted_opera
   task<void> readers_gone();
 
   // The way up.
+  /// How far the news of a turn have been entered.
+  struct settling {
+    std::size_t at = 0;      // the child whose news come next
+    std::size_t merged = 0;  // bytes since others had a turn
+    bool rests = false;      // others are to have one
+  };
   void heard(child& c, transport::reply_event& event) noexcept;
-  task<void> collect();
-  bool all_settled() const noexcept { return children_.unsettled == 0 && own_.settled && is_drained(); }
+  bool has_own_news() noexcept {
+    return !own_.settled && (own_.elsewhere ? kept().is_known() : executed().done);
+  }
+  operation_child* settle_arrived(settling& so_far);
+  void tell_news();
+  bool all_settled() const noexcept {
+    return children_.unsettled == 0 && own_.settled && (stream_ == nullptr || is_drained());
+  }
   bool collected() const noexcept {
     return all_settled() && (root_.repair == nullptr || root_.repair->is_over());
   }
+  bool awaits_news() const noexcept { return !collected() && !out_of_time(); }
   bool is_drained() const noexcept;
   task<void> abort_subtree();
   void settle_own();

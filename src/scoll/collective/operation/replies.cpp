@@ -7,7 +7,6 @@
 #include "scoll/collective/operation/reply_stream.hpp"
 #include "scoll/collective/operation/trace.hpp"
 #include "scoll/coro/mutants.hpp"
-#include "scoll/coro/yield.hpp"
 #include "transport/session/session.hpp"
 #include "transport/wire/wire.hpp"
 
@@ -50,7 +49,7 @@ void operation::heard(child& c, transport::reply_event& event) noexcept {
   c.reached = event.reached;
   c.refused = event.refused;
   c.lost = !event.outcome.has_value();
-  c.reason = event.outcome.error();
+  if (c.lost) c.reason = event.outcome.error();
   if (c.refused && c.reason == errc::revoked) hear_of_revoke(c, c.reason);
   keep_piece(c.answer, head, event);
 }
@@ -73,42 +72,33 @@ constexpr std::size_t merged_in_one_go = std::size_t{256} * 1024;
 
 }  // namespace
 
-task<void> operation::collect() {
-  std::size_t merged = 0;
-  while (!collected() && !out_of_time()) {
-    progress_.reset();
-    const bool more = bulk_ != nullptr && hand_out_bulk();
-    if (!own_.settled && (own_.elsewhere ? kept().is_known() : executed().done)) settle_own();
-    for (child& c : children_.all()) {
-      while (c.has_news() && !out_of_time()) {
-        if (c.lost && !c.has_part() && asks_again(c)) {
-          ask_again(c);
-          break;
-        }
-        if (merged >= merged_in_one_go) {
-          merged = 0;
-          co_await yield();
-          if (out_of_time()) break;
-        }
-        merged += c.next_piece().payload.bytes.size();
-        if (!table().on_reply.suspends || subject_.is_relay()) {
-          settle_now(c);
-        } else {
-          co_await settle(c);
-        }
+/// Enters into the account what children have sent, one after the other. Returns the child at which the caller must
+/// wait: for `on_reply`, or because others are to have a turn (`so_far.rests`). Null when there are no news.
+operation_child* operation::settle_arrived(settling& so_far) {
+  const bool in_place = !table().on_reply.suspends || subject_.is_relay();
+  const auto children = children_.all();
+  for (; so_far.at < children.size(); ++so_far.at) {
+    child& c = children[so_far.at];
+    while (c.has_news() && !out_of_time()) {
+      if (c.lost && !c.has_part() && asks_again(c)) {
+        ask_again(c);
+        break;
       }
-    }
-    parts().tell_losses(0);
-    parts().tell_all();
-    if (stream_ != nullptr) stream_->pass_on();
-    if (root_.condition != nullptr && root_.condition->is_decided()) co_await root_.condition->give_out();
-    if (root_.repair != nullptr) root_.repair->go_on();
-    if (more) {
-      co_await yield();
-    } else if (!collected() && !out_of_time()) {
-      co_await progress_.wait();
+      so_far.rests = so_far.merged >= merged_in_one_go;
+      so_far.merged = so_far.rests ? 0 : so_far.merged + c.next_piece().payload.bytes.size();
+      if (so_far.rests || !in_place) return &c;
+      settle_now(c);
     }
   }
+  so_far.at = 0;
+  return nullptr;
+}
+
+/// Tells the parent, or the caller, what has been entered, if the broadcast asks for that before its end.
+void operation::tell_news() {
+  if (tells_losses()) parts().tell_losses(0);
+  if (subject_.head.tells_of_all()) parts().tell_all();
+  if (stream_ != nullptr) stream_->pass_on();
 }
 
 /// Waits for the acknowledgement of an abort. Every child answers with what it knows, or its time runs out;
@@ -125,7 +115,7 @@ task<void> operation::abort_subtree() {
 }
 
 bool operation::is_drained() const noexcept {
-  return stream_ == nullptr || stream_->drained();
+  return stream_->drained();
 }
 
 void operation::settle_own() {

@@ -60,7 +60,6 @@ std::uint32_t most_part_bytes(const collective_head& head, const service_table& 
 
 status reply_parts::set_aside() {
   const operation_subject& s = op_.subject_;
-  if (!s.head.may_come_in_parts()) return {};
   reply_memory& memory = op_.memory_for_parts();
   std::size_t bytes = least_bytes_for_parts(s.head, *s.table, s.tree, s.members, s.relative);
   if (const error full = memory.why_full(bytes)) return full;
@@ -184,8 +183,8 @@ bool reply_parts::send_account(const outcome_builder& losses) {
 }
 
 void reply_parts::tell_all() {
-  const bool may = (op_.subject_.head.flags & collective_head::tell_all) != 0 && op_.open() &&
-                   (op_.parts_left() != 0 || SCOLL_MUTANT(part_window_ignored)) && !op_.out_of_time();
+  const bool may =
+      op_.open() && (op_.parts_left() != 0 || SCOLL_MUTANT(part_window_ignored)) && !op_.out_of_time();
   if (!may || op_.all_settled() ||
       SCOLL_MUTANT(settled_waits, "a member tells of no other before its answer"))
     return;

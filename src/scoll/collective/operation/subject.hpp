@@ -31,6 +31,14 @@ struct operation_subject {
   std::uint32_t relative = 0;  ///< the relative rank of this node
   role as = role::member;
 
+  /// Lets go of what it shares with others. The next operation sets everything anew.
+  void clear() noexcept {
+    group.reset();
+    if (subset != nullptr) subset.reset();
+    service.reset();
+    if (tree.has_table()) tree = {};
+  }
+
   bool is_root() const noexcept { return as == role::root; }
   bool is_relay() const noexcept { return as == role::relay; }
   /// The number of levels in this node's subtree; a leaf has 1.

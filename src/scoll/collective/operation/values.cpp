@@ -16,7 +16,11 @@ void operation_values::clear(bool own_constructed) noexcept {
     if (own_constructed) table_->destroy_reply(own_);
     frame_pool::deallocate(std::exchange(own_, nullptr), table_->reply_size);
   }
-  for (void** value : {&merged_, &arrived_, &given_, &held_merged_, &held_arrived_}) drop(*value);
+  if (merged_ != nullptr) drop(merged_);
+  if (arrived_ != nullptr) drop(arrived_);
+  if (given_ != nullptr) drop(given_);
+  if (held_merged_ != nullptr) drop(held_merged_);
+  if (held_arrived_ != nullptr) drop(held_arrived_);
   opaque.clear();
 }
 
