@@ -57,6 +57,9 @@ class executor {
   /// Hands batched I/O to the operating system now instead of at the end of the turn. Call it before work
   /// that takes long.
   virtual void flush_io() noexcept {}
+  /// Likewise, and lets other threads that wait for this processor go first. Call it before work that is
+  /// less urgent than what has just been handed over. It does nothing more where nobody waits.
+  virtual void give_way() noexcept {}
 
   /// Ends the process with a message if this is not the thread that last ran a turn. Before the first turn
   /// any thread may use the executor, to set things up.

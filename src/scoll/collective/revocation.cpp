@@ -33,7 +33,8 @@ std::uint32_t revocation::connecting() const noexcept {
   const auto queued = std::count_if(telling.begin(), telling.end(), [](const member_notice& m) {
     return m.state() == transport::notice_state::queued;
   });
-  return static_cast<std::uint32_t>(to_tell.size() - next) + static_cast<std::uint32_t>(queued) + behind;
+  const std::size_t unsent = to_tell.size() - next + others.size();
+  return static_cast<std::uint32_t>(unsent) + static_cast<std::uint32_t>(queued) + behind;
 }
 
 void revocation::knows(node_id node) {
@@ -45,6 +46,7 @@ bool revocation::is_told(node_id node) const noexcept {
   const auto left = to_tell.begin() + static_cast<std::ptrdiff_t>(next);
   return std::find(knowing.begin(), knowing.end(), node) != knowing.end() ||
          std::find(left, to_tell.end(), node) != to_tell.end() ||
+         std::find(others.begin(), others.end(), node) != others.end() ||
          std::any_of(telling.begin(), telling.end(), [&](const member_notice& m) { return m.node == node; });
 }
 
@@ -85,7 +87,10 @@ revoke_targets targets_of(group_state& group, const notice_head& notice,
   const binomial_graph graph(n, dead);
   revoke_targets found;
   add_children(group, notice, found.living);
-  std::erase_if(found.living, [&](std::uint32_t rank) { return rank == self || graph.is_dead(rank); });
+  const auto needs_none = [&](std::uint32_t rank) { return group.members->node(rank) == sender; };
+  std::erase_if(found.living,
+                [&](std::uint32_t rank) { return rank == self || graph.is_dead(rank) || needs_none(rank); });
+  found.children = found.living.size();
   if (SCOLL_MUTANT(revoke_distance_routing,
                    "a dead neighbour in the graph is replaced by the next that lives")) {
     pass_over_the_dead(graph, self, found.living);
@@ -94,7 +99,7 @@ revoke_targets targets_of(group_state& group, const notice_head& notice,
       if (!holds(found.living, rank)) found.living.push_back(rank);
     }
   }
-  std::erase_if(found.living, [&](std::uint32_t rank) { return group.members->node(rank) == sender; });
+  std::erase_if(found.living, needs_none);
   for (const std::uint32_t rank : graph.skipped(self)) found.dead.push_back(rank);
   if (!found.dead.empty() && found.living.size() > 1 &&
       SCOLL_MUTANT(revoke_stops_at_failure,

@@ -43,6 +43,7 @@ struct revocation {
   std::shared_ptr<group_state> group;  ///< null as long as this node does not know the membership
   std::vector<node_id> to_tell;        ///< in order
   std::size_t next = 0;                ///< of `to_tell`: those before have been given to their sessions
+  std::vector<node_id> others;         ///< that are told at the end of the turn
   std::list<member_notice> telling;    ///< not acknowledged yet
   std::vector<owed_member> owed;
   std::vector<node_id> knowing;  ///< members that have told this node
@@ -75,6 +76,7 @@ struct revocation {
 struct revoke_targets {
   std::vector<std::uint32_t> living;
   std::vector<std::uint32_t> dead;
+  std::size_t children = 0;  ///< of `living`: the first ones
 };
 revoke_targets targets_of(group_state& group, const notice_head& notice,
                           const std::vector<std::uint32_t>& dead, node_id sender);

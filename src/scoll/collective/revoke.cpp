@@ -93,10 +93,33 @@ void revoker::spread(revocation& news, node_id sender) {
   const membership& members = *news.group->members;
   const revoke_targets to = targets_of(*news.group, news.notice, owner_.dead_ranks(*news.group), sender);
   for (const std::uint32_t rank : to.dead) owe(news, members.node(rank));
-  for (const std::uint32_t rank : to.living) {
-    if (!news.is_told(members.node(rank))) news.to_tell.push_back(members.node(rank));
+  const std::size_t at_once =
+      sender == 0 ? to.living.size() : to.children;  // whoever begins goes on to plan B
+  for (std::size_t i = 0; i < to.living.size(); ++i) {
+    const node_id node = members.node(to.living[i]);
+    if (!news.is_told(node)) (i < at_once ? news.to_tell : news.others).push_back(node);
   }
   pump_or_wait(news);
+  if (news.others.empty() ||
+      SCOLL_MUTANT(revoke_tree_alone, "a revoke goes down its tree, and to nobody else"))
+    return;
+  spreading_.emplace_back(news.notice.group, news.kind());
+  if (!rest_.scheduled()) owner_.executor_.schedule_late(rest_);
+}
+
+/// Tells the neighbours in the graph, once the children in the tree have been told. Most of them hear from
+/// others first, so threads of this processor that have not heard at all go first.
+void revoker::spread_rest() noexcept {
+  owner_.executor_.give_way();
+  for (const key& one : std::exchange(spreading_, {})) {
+    const shared news = find(one.first, one.second);
+    if (news == nullptr) continue;  // it has been given up
+    news->to_tell.insert(news->to_tell.end(), news->others.begin(), news->others.end());
+    news->others.clear();
+    pump_or_wait(*news);
+    news->progress.set();
+    forget_if_done(*news);
+  }
 }
 
 // ---- receipts
@@ -300,11 +323,15 @@ void revoker::dropped(const group_id& group) noexcept {
   std::erase(unknown_, group);
   leave(*news);
   news->owed.clear();
-  if (leaving_ > max_leaving_revokes) {
-    news->to_tell.resize(news->next);
-    news->behind = 0;
-  }
+  if (leaving_ > max_leaving_revokes) give_up(*news);
   forget_if_done(*news);
+}
+
+/// Sends no further notice.
+void revoker::give_up(revocation& news) noexcept {
+  news.to_tell.resize(news.next);
+  news.others.clear();
+  news.behind = 0;
 }
 
 /// Notes that the group is not held here any more. Notices that are under way go on.
@@ -314,7 +341,7 @@ void revoker::leave(revocation& news) noexcept {
 
 /// True if no notice is to be sent or under way.
 bool revoker::is_done(const revocation& news) noexcept {
-  return news.telling.empty() && news.next == news.to_tell.size() && news.behind == 0;
+  return news.telling.empty() && news.others.empty() && news.next == news.to_tell.size() && news.behind == 0;
 }
 
 void revoker::forget_if_done(revocation& news) noexcept {
@@ -334,14 +361,15 @@ void revoker::erase(const key& which) noexcept {
 
 void revoker::stop() noexcept {
   for (auto& [id, news] : all_) {
-    news->to_tell.resize(news->next);
-    news->behind = 0;
+    give_up(*news);
     news->telling.clear();
     news->owed.clear();
     news->progress.set();
   }
   stalled_.clear();
   behind_.clear();
+  spreading_.clear();
+  if (rest_.scheduled()) owner_.executor_.unschedule_late(rest_);
 }
 
 }  // namespace scoll::detail

@@ -7,10 +7,12 @@
 #include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/revocation.hpp"
 #include "scoll/collective/revoke_report.hpp"
+#include "scoll/coro/member_node.hpp"
 #include "scoll/coro/task.hpp"
 
 namespace scoll::detail {
@@ -86,6 +88,7 @@ class revoker final {
   void ask_for_members(const shared& news);
   task<void> find_members(shared news);
   void spread(revocation& news, node_id sender);
+  void spread_rest() noexcept;
   bool pump(revocation& news);
   void pump_or_wait(revocation& news);
   bool send(revocation& news, node_id node);
@@ -94,6 +97,7 @@ class revoker final {
   void continue_stalled();
   void continue_behind(node_id member);
   void leave(revocation& news) noexcept;
+  static void give_up(revocation& news) noexcept;
   static bool is_done(const revocation& news) noexcept;
   void forget_if_done(revocation& news) noexcept;
   void erase(const key& which) noexcept;
@@ -104,6 +108,8 @@ class revoker final {
   std::size_t leaving_ = 0;                    // those in `all_` whose group is not held here any more
   std::deque<group_id> unknown_;               // those that are not held here, the oldest first
   std::map<node_id, std::deque<key>> behind_;  // those that wait behind other notices to a member, in order
+  std::vector<key> spreading_;  // those whose neighbours in the graph are to be told in this turn
+  member_node<&revoker::spread_rest> rest_{*this};
   std::deque<key> stalled_;  // those that wait for room among the notices of this node, in order
 };
 

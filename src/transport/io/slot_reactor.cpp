@@ -42,6 +42,11 @@ time_point slot_reactor::exact_now() const noexcept {
   return read_clock();
 }
 
+void slot_reactor::give_way() noexcept {
+  flush_io();
+  std::this_thread::yield();
+}
+
 void slot_reactor::read_time() noexcept {
   now_ = read_clock();
 }

@@ -22,6 +22,7 @@ class slot_reactor : public reactor {
   time_point now() const noexcept override { return now_; }
   time_point exact_now() const noexcept override;
   void post(posted_node& node) noexcept override;
+  void give_way() noexcept override;
 
   void accept_multishot(int fd, io_completion& done) noexcept override;
   void connect(int fd, const sockaddr* address, socklen_t size, io_completion& done) noexcept override;
