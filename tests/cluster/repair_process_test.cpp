@@ -54,7 +54,7 @@ std::string fault_after(const std::function<void(tally_board&)>& change) {
 
 }  // namespace
 
-TEST_CASE("an account that does not agree with what processes have done is found", "[process]") {
+TEST_CASE("an account that does not agree with what processes have done is found") {
   using Catch::Contains;
   const auto untouched = judge(*board_after_a_kill(), killed);
   CHECK(untouched.faults.empty());
@@ -67,7 +67,7 @@ TEST_CASE("an account that does not agree with what processes have done is found
              Contains("survivor 3 began 1 times and ended 0"));
   CHECK_THAT(fault_after([&](auto& b) { told(b).states[1] = member_state::unknown; }),
              Contains("survivor 1 is unknown"));
-  CHECK_THAT(fault_after([](auto& b) { b.done[0][killed].begun = 1; }), Contains("killed 2 is not_reached"));
+  CHECK_THAT(fault_after([](auto& b) { b.done[0][killed].begun = 1; }), Contains("killed 2 is not reached"));
   CHECK_THAT(fault_after([&](auto& b) { told(b).states[killed] = member_state::executed; }),
              Contains("killed 2 is executed"));
   CHECK_THAT(fault_after([&](auto& b) { told(b).states[killed] = member_state::pending; }),

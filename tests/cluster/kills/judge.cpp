@@ -68,9 +68,10 @@ class hearing {
     const member_state state = told_.states[killed_];
     if (state == member_state::merged) return;
     ++to_.losses;
-    ++(state == member_state::unknown       ? to_.unknown
-       : state == member_state::not_reached ? to_.not_reached
-                                            : to_.other);
+    to_.unknown += state == member_state::unknown;
+    to_.not_reached += state == member_state::not_reached;
+    to_.refused += state == member_state::failed;
+    to_.executed += deeds_of(killed_).second != 0;
   }
 
   std::pair<unsigned, unsigned> deeds_of(std::uint32_t i) const {

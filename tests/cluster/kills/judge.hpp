@@ -15,7 +15,8 @@ struct verdict {
   std::uint32_t losses = 0;       ///< broadcasts in which the killed process is not merged
   std::uint32_t unknown = 0;      ///< of these, how often it is unknown
   std::uint32_t not_reached = 0;  ///< likewise
-  std::uint32_t other = 0;        ///< likewise: executed, or failed
+  std::uint32_t refused = 0;      ///< likewise, because its next life does not know the group
+  std::uint32_t executed = 0;     ///< how often it had executed, whatever the account calls it
   std::int64_t longest_ns = 0;    ///< of all broadcasts
 };
 

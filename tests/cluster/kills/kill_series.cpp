@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// How long the others wait for a peer that cannot be reached.
-constexpr nanoseconds patience = 400ms;
+constexpr nanoseconds patience = 250ms;
 
 const std::array<tree_spec, 6> trees{knomial{2}, knomial{4}, kary{2}, kary{3}, chain{}, greedy{7, 2, 0}};
 
@@ -82,7 +82,8 @@ void kill_series::take(const verdict& v, const draw& d) {
   report_.losses += v.losses;
   report_.unknown += v.unknown;
   report_.not_reached += v.not_reached;
-  report_.other += v.other;
+  report_.refused += v.refused;
+  report_.executed += v.executed;
   report_.rounds += rounds;
   report_.longest_ns = std::max(report_.longest_ns, v.longest_ns);
   for (const std::string& each : v.faults)

@@ -17,7 +17,8 @@ struct kill_report {
   std::uint32_t kills = 0;      ///< each of an interior server, while a broadcast was under way
   std::uint32_t too_late = 0;   ///< storms that were over before the kill, and were repeated
   std::uint32_t comebacks = 0;  ///< of kills: how often the server was back while its loss was being repaired
-  std::uint64_t broadcasts = 0, losses = 0, unknown = 0, not_reached = 0, other = 0;
+  std::uint64_t broadcasts = 0, losses = 0, unknown = 0, not_reached = 0, refused = 0,
+                executed = 0;     // see `verdict`
   std::uint64_t rounds = 0;       ///< further rounds in which the root asked again
   std::uint32_t asked_again = 0;  ///< kills after which it did
   std::int64_t longest_ns = 0;    ///< the longest broadcast

@@ -13,7 +13,7 @@ namespace {
 using steady = std::chrono::steady_clock;
 
 /// How many broadcasts begin after a loss is known, for each that may run at once.
-constexpr std::uint32_t after_a_loss = 2;
+constexpr std::uint32_t after_a_loss = 1;
 
 template <class Result>
 void write_account(tally_board::account& to, const Result& r, std::uint32_t members, nanoseconds took) {

@@ -45,7 +45,8 @@ void print_json(const kill_report& r, double seconds) {
                                    {"losses", r.losses},
                                    {"unknown", r.unknown},
                                    {"not_reached", r.not_reached},
-                                   {"other", r.other},
+                                   {"refused", r.refused},
+                                   {"executed", r.executed},
                                    {"asked_again", r.asked_again},
                                    {"rounds", r.rounds},
                                    {"comebacks", r.comebacks},
@@ -59,11 +60,11 @@ void print_line(const kill_report& r, double seconds) {
   fmt::print(
       "seed {}: {} kills of interior servers of {} in {:.0f} s, {} faults; {} broadcasts, {} of them without "
       "the "
-      "killed server (unknown in {}, not reached in {}, other in {}); the root asked again after {} kills, "
-      "in {} "
-      "rounds; the longest broadcast took {} ms\n",
+      "killed server (unknown in {}, not reached in {}, its next life refused in {}; it had executed {}); "
+      "the root "
+      "asked again after {} kills, in {} rounds; the longest broadcast took {} ms\n",
       r.seed, r.kills, kill_series::servers, seconds, r.faults.size(), r.broadcasts, r.losses, r.unknown,
-      r.not_reached, r.other, r.asked_again, r.rounds, r.longest_ns / 1'000'000);
+      r.not_reached, r.refused, r.executed, r.asked_again, r.rounds, r.longest_ns / 1'000'000);
 }
 
 int run(const arguments& args) {
@@ -92,7 +93,7 @@ int main(int argc, char** argv) {
       "Ends with "
       "0 if all are true, and with 1 if not, or if the processes have not done as told.",
       "./dev soak repair");
-  app.add_option("--kills", args.kills, "How many; 1000 by default, which take some 15 minutes")
+  app.add_option("--kills", args.kills, "How many; 1000 by default, which take a quarter of an hour")
       ->check(CLI::Range(1, 1'000'000));
   app.add_option("--seed", args.seed, "Which servers, trees and moments; 1 by default");
   app.add_flag("--json", args.json, "Print the result as one JSON object");
