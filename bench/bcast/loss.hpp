@@ -23,7 +23,7 @@ inline constexpr std::size_t loss_figures = static_cast<std::size_t>(loss_figure
 
 /// How many processes take the place of those that are killed: kills that come too late are repeated.
 constexpr std::uint32_t spare_processes(std::uint32_t kills) {
-  return 3 * kills + 8;
+  return 2 * kills + 8;
 }
 
 /// The part of one process of `s.nodes` and the spare ones. The root kills; an operation of an order is one
