@@ -50,7 +50,7 @@ scoll::task<std::uint64_t> client_desk::end_calls(scoll::node_id client) {
 /// An eviction that the disk refuses holds for this process all the same.
 scoll::task<scoll::result<ended_work>> client_desk::evict(scoll::node_id client, eviction why) {
   if (!scoll::transport::is_client(client)) {
-    co_return scoll::make_error(errc::invalid_argument, "{} is no client: their ids begin with {}", client,
+    co_return scoll::make_error(errc::invalid_argument, "{} is no client: their ids are {} or more", client,
                                 scoll::transport::client_bit);
   }
   const auto kept = co_await evicted_->add(client, std::move(why));

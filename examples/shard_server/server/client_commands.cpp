@@ -6,6 +6,7 @@
 #include <string>
 
 #include "scoll/coro/error_format.hpp"
+#include "transport/session/greeting.hpp"
 
 namespace shard {
 namespace {
@@ -13,13 +14,17 @@ namespace {
 using scoll::errc;
 
 /// What to do about servers that have not, or may not have, carried out a command.
-std::string advice(const answer_account& account, const std::string& again) {
+std::string advice(const answer_account& account, const command& c) {
   if (account.ended && account.absent.empty()) return {};
   const scoll::outcome& o = account.outcome;
   const bool refused = !o.failed().empty();
+  const std::string again = fmt::format("{} {}", c.name, c.client);
   const std::string missing = fmt::format(
       "repeat `shardctl {}` when the missing servers run again: it changes nothing on the others", again);
-  if (!refused) return missing + "; until then, a server that comes back may serve what the others refuse";
+  const char* const meanwhile =
+      c.name == "evict" ? "; until then, a server that comes back may serve what the others refuse"
+                        : "; until then, a server that comes back may refuse what the others serve";
+  if (!refused) return missing + meanwhile;
   return fmt::format("see to the servers that failed; then repeat `shardctl {}`", again);
 }
 
@@ -45,6 +50,10 @@ scoll::task<json> client_commands::run(const command& c, scoll::stop_token stop)
     co_return failure(make_error(errc::invalid_argument, "a note of {} bytes: at most {} are allowed",
                                  c.note.size(), eviction_list::longest_note));
   }
+  if (c.name != "clients" && !scoll::transport::is_client(c.client)) {
+    co_return failure(make_error(errc::invalid_argument, "{} is no client: their ids are {} or more",
+                                 c.client, scoll::transport::client_bit));
+  }
   clients::request request;
   request.step = c.name == "evict"   ? client_step::evict
                  : c.name == "admit" ? client_step::admit
@@ -55,8 +64,7 @@ scoll::task<json> client_commands::run(const command& c, scoll::stop_token stop)
   json all = to_json(answered);
   all["root"] = self_.id();
   if (answered.value && request.step != client_step::show) all["value"]["client"] = c.client;
-  if (request.step != client_step::show)
-    all["advice"] = advice(answered.account, fmt::format("{} {}", c.name, c.client));
+  if (request.step != client_step::show) all["advice"] = advice(answered.account, c);
   if (!answered.account.trace.empty()) all["trace"] = to_text(answered.account.trace);
   co_return all;
 }
