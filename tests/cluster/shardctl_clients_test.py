@@ -57,6 +57,14 @@ class Clients(unittest.TestCase):
                          [{"client": CLIENT, "refused_by": 0, "uploads": 1, "note": ""}])
         return put
 
+    def mistakes_are_told(self):
+        for command in ("evict", "admit"):
+            server = self.cluster.ask(command, "3", expect=2)
+            self.assertEqual(server["status"]["text"], "invalid_argument: 3 is no client: their ids are 9223372036854775808 or more")
+        long = self.cluster.ask("evict", str(CLIENT), "--note", "x" * 65, expect=2)
+        self.assertEqual(long["status"]["text"], "invalid_argument: a note of 65 bytes: at most 64 are allowed")
+        self.assertEqual(self.cluster.run("evict").returncode, 2)
+
     def test_an_evicted_client_is_refused_everywhere_until_it_is_admitted(self):
         put = self.begin_upload()
         answer = self.evict()
@@ -115,14 +123,7 @@ class Clients(unittest.TestCase):
         self.assertEqual(answer["outcome"]["merged"], [node for node in ALL if node != INTERIOR])
         self.assertEqual([each["node"] for each in answer["absent"]], [INTERIOR])
         self.assertIn("PARTIAL ANSWER: 7 of 8", self.cluster.run("evict", str(OTHER)).stdout.decode())
-
-    def test_mistakes_are_told(self):
-        for command in ("evict", "admit"):
-            server = self.cluster.ask(command, "3", expect=2)
-            self.assertEqual(server["status"]["text"], "invalid_argument: 3 is no client: their ids are 9223372036854775808 or more")
-        long = self.cluster.ask("evict", str(CLIENT), "--note", "x" * 65, expect=2)
-        self.assertEqual(long["status"]["text"], "invalid_argument: a note of 65 bytes: at most 64 are allowed")
-        self.assertEqual(self.cluster.run("evict").returncode, 2)
+        self.mistakes_are_told()
 
 
 if __name__ == "__main__":
