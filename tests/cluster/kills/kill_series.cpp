@@ -8,6 +8,7 @@
 #include <chrono>
 
 #include "scoll/tree/any_tree.hpp"
+#include "tests/support/build.hpp"
 
 namespace scoll::test {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// How long the others wait for a peer that cannot be reached.
-constexpr nanoseconds patience = 250ms;
+constexpr nanoseconds patience = slow_build ? 1s : 250ms;
 
 const std::array<tree_spec, 6> trees{knomial{2}, knomial{4}, kary{2}, kary{3}, chain{}, greedy{7, 2, 0}};
 
