@@ -105,7 +105,10 @@ class obedient {
     options.cluster = "processes";
     options.group_lease = 2s;
     options.max_operations = 64;  // pools reach their size soon
-    if (place.patience > 0ns) options.link.reconnect_grace = place.patience;
+    if (place.patience > 0ns) {
+      options.link.reconnect_grace = place.patience;
+      options.link.backoff_limit = place.patience / 8;  // several attempts within it
+    }
     node_ = std::make_unique<node>(*ring_, *rail_, options);
     const auto address = transport::socket_address::parse(place.address).value();
     kit::await_address([&] { return transport::open_listener(address); });
@@ -315,9 +318,17 @@ class obedient {
   /// The accounts are on the board.
   task<void> rage(const order& o) {
     if (storm_) (co_await node_->destroy(*storm_)).ignore();
-    auto made = co_await node_->create_group<tally>(targets_of(o), {.tree = o.tree});
-    if (!made) co_return tell_status(made.error());
-    storm_ = *made;
+    storm_.reset();
+    // A process that was just started may need longer than the others' patience.
+    for (int attempts = 20; !storm_; --attempts) {
+      auto made = co_await node_->create_group<tally>(targets_of(o), {.tree = o.tree});
+      if (made) {
+        storm_ = *made;
+        break;
+      }
+      ++board_.late_groups;
+      if (attempts == 0) co_return tell_status(made.error());
+    }
     co_await broadcast_until_loss(*node_, *storm_, board_);
     tell_status({});
   }

@@ -86,6 +86,7 @@ void kill_series::take(const verdict& v, const draw& d) {
   report_.refused += v.refused;
   report_.executed += v.executed;
   report_.rounds += rounds;
+  report_.late_groups = cluster_.board().late_groups;
   report_.longest_ns = std::max(report_.longest_ns, v.longest_ns);
   for (const std::string& each : v.faults)
     report_.faults.push_back(

@@ -21,6 +21,7 @@ struct kill_report {
                 executed = 0;     // see `verdict`
   std::uint64_t rounds = 0;       ///< further rounds in which the root asked again
   std::uint32_t asked_again = 0;  ///< kills after which it did
+  std::uint32_t late_groups = 0;  ///< attempts to make a group before the killed server could be reached
   std::int64_t longest_ns = 0;    ///< the longest broadcast
   std::vector<std::string> faults;
 };

@@ -43,10 +43,11 @@ struct tally_board {
   };
 
   plan how;
-  std::atomic<std::uint32_t> broadcasts{0};  ///< that have begun
-  std::atomic<std::uint32_t> losses{0};      ///< accounts that tell of a loss
-  std::atomic<std::uint32_t> rounds{0};      ///< further rounds, of all broadcasts
-  std::atomic<std::uint32_t> strays{0};      ///< executions of broadcasts of an earlier storm
+  std::atomic<std::uint32_t> broadcasts{0};   ///< that have begun
+  std::atomic<std::uint32_t> losses{0};       ///< accounts that tell of a loss
+  std::atomic<std::uint32_t> rounds{0};       ///< further rounds, of all broadcasts
+  std::atomic<std::uint32_t> strays{0};       ///< executions of broadcasts of an earlier storm
+  std::atomic<std::uint32_t> late_groups{0};  ///< attempts to make a group that came before all were there
   std::array<std::array<deeds, most_members>, most_broadcasts> done{};
   std::array<account, most_broadcasts> accounts{};
 

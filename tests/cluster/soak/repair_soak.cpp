@@ -51,6 +51,7 @@ void print_json(const kill_report& r, double seconds) {
                                    {"rounds", r.rounds},
                                    {"comebacks", r.comebacks},
                                    {"too_late", r.too_late},
+                                   {"late_groups", r.late_groups},
                                    {"longest_ms", r.longest_ns / 1'000'000},
                                    {"faults", r.faults}};
   fmt::print("{}\n", all.dump());
