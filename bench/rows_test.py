@@ -15,7 +15,8 @@ import tempfile
 ALWAYS = {"bench": str, "subject": str, "size": int, "p50_us": float, "p99_us": float, "max_us": float,
           "cpu_us_per_op": float}
 ENGINE = {"backend": str}  # of scoll's own
-RATIOS = {"against": str, "p50_ratio": float, "p50_ratio_low": float, "p50_ratio_high": float, "cpu_ratio": float}
+RATIOS_OF_TIME = {"against": str, "p50_ratio": float, "p50_ratio_low": float, "p50_ratio_high": float}
+RATIOS = RATIOS_OF_TIME | {"cpu_ratio": float}
 TREE = {"nodes": int, "tree": str}
 SCOLL_TREE = {"last_leaf_us": float, "predicted_us": float, "allocs_per_op": float, "syscalls_per_op": float,
               "messages_per_op": float}
@@ -72,7 +73,7 @@ def check_rtt(program):
 
 def check_bcast(program):
     rows = rows_of(program, "bcast", "--nodes", "4", "--size", "64", "--tree", "knomial:2", "--under-bulk", "--traced",
-                   "--repaired", "--quorum", "3")
+                   "--repaired", "--quorum", "3", "--kills", "2")
     found = subjects(rows, "bcast")
     ring = {"raw-tree-uring"} if rings_offered(program) else set()
     assert set(found) == {"scoll", "raw-tree", "raw-tree-epoll", "raw-tree-epoll (A/A)"} | ring, set(found)
@@ -88,6 +89,14 @@ def check_bcast(program):
     for bench in ("bcast-traced", "bcast-repaired"):
         expect(subjects(rows, bench)["scoll"], ALWAYS | TREE | beside | RATIOS)
     expect(subjects(rows, "bcast-quorum")["scoll"], ALWAYS | TREE | beside | RATIOS | {"quorum": int})
+    lost = subjects(rows, "bcast-loss")
+    assert set(lost) == {"repair", "anew", "nobody dies"}, set(lost)
+    for name, row in lost.items():
+        expect(row, TREE | {"kills": int, "p50_us": float, "max_us": float})
+        assert row["kills"] == 2, row
+        if name != "nobody dies":
+            expect(row, RATIOS_OF_TIME | {"in_all_p50_us": float})
+            assert row["in_all_p50_us"] > row["p50_us"], row
     chosen = subjects(rows_of(program, "bcast", "--nodes", "5", "--size", "64", "--tree", "auto"), "bcast")
     for row in chosen.values():
         assert row["tree_choice"] == "auto" and row["tree"] != "auto", row

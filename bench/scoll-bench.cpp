@@ -115,6 +115,12 @@ int measure(int argc, char** argv) {
   bcast->add_flag("--under-bulk", a.bcast.background, "also while bulk goes to all children of the root");
   bcast->add_flag("--traced", a.bcast.traced, "also with a trace, which every member stamps");
   bcast->add_flag("--repaired", a.bcast.repaired, "also ready for repair, though nobody dies");
+  bcast
+      ->add_option(
+          "--kills", a.bcast.kills,
+          "also with so many deaths of an interior process that are repaired, and as many after which the "
+          "broadcast is aborted and begun anew")
+      ->check(CLI::Range(1, 100));
   bcast->add_option("--quorum", a.bcast.quorum,
                     "also until so many are merged, while the last process is stopped");
   bcast->add_flag("--peers", a.bcast.peers, "beside Open MPI over TCP and a loop of gRPC calls, too");

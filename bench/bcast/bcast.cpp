@@ -13,6 +13,7 @@
 #include "bench/kit/backend.hpp"
 #include "bench/kit/group_contestant.hpp"
 #include "bench/kit/peers.hpp"
+#include "loss.hpp"
 #include "prediction.hpp"
 #include "scoll/tree/any_tree.hpp"
 #include "scoll/tree/choose.hpp"
@@ -279,6 +280,21 @@ const std::vector<column>& apart_columns() {
   return all;
 }
 
+const std::vector<column>& loss_columns() {
+  static const std::vector<column> all{{"subject", "subject", 0, 12},
+                                       {"nodes", "nodes", 0, 6},
+                                       {"tree", "tree", 0, 10},
+                                       {"kills", "kills", 0, 6},
+                                       {"p50_us", "p50 us"},
+                                       {"max_us", "max us"},
+                                       {"in_all_p50_us", "in all us"},
+                                       {"against", "against", 0, 26},
+                                       {"p50_ratio", "p50 ratio", 2, 9},
+                                       {"p50_ratio_low", "low", 2, 6},
+                                       {"p50_ratio_high", "high", 2, 6}};
+  return all;
+}
+
 rows run_case(const bench::options& common, const options& o, const setting& s,
               const scoll::link_map& links) {
   one_case it(common, s, links, o.peers);
@@ -298,6 +314,10 @@ rows run_case(const bench::options& common, const options& o, const setting& s,
   if (!beside.empty())
     print_table("scoll under load or with an option, against itself without", apart_columns(), beside);
   all.insert(all.end(), beside.begin(), beside.end());
+  if (o.kills == 0) return all;
+  const rows losses = measure_loss(common, s, o.kills);
+  print_table("from the news that an interior process is dead to the result", loss_columns(), losses);
+  all.insert(all.end(), losses.begin(), losses.end());
   return all;
 }
 

@@ -41,6 +41,7 @@ struct options {
   bool background = false;                      ///< also under bulk traffic that never ends
   bool traced = false;                          ///< also with a trace
   bool repaired = false;                        ///< also ready for repair, with nothing to be repaired
+  std::uint32_t kills = 0;                      ///< also with so many deaths that are repaired
   std::uint32_t quorum = 0;                     ///< also until so many are merged, while one stands still
   bool peers = false;                           ///< also other libraries (kit/peers.hpp)
 };

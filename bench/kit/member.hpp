@@ -27,7 +27,8 @@ constexpr unsigned longest_life_s = 1800;
 
 /// The data that a process shows to all others of its group, in shared memory.
 struct alignas(128) member_page {
-  std::atomic<std::int32_t> pid{0};       ///< for a guest
+  std::atomic<std::int32_t> pid{0};       ///< for a guest, and for a process that another one kills
+  std::atomic<bool> may_end{false};       ///< its end is part of what is measured
   std::atomic<std::uint32_t> counted{0};  ///< true when the usage of a guest is being counted
   std::atomic<std::uint32_t> port{0};     ///< where it listens; 0: not yet
   std::atomic<std::uint32_t> ready{0};
@@ -69,6 +70,8 @@ class member {
   std::uint16_t port(std::uint32_t of) const noexcept { return static_cast<std::uint16_t>(pages_[of].port); }
   /// Keeps this process on one processor, each process of a group on another one if there are enough.
   void stay_on_own_processor() const;
+  /// Declares that another process may end from now on.
+  void may_end(std::uint32_t which) noexcept { pages_[which].may_end = true; }
   /// Declares that this process is ready for orders.
   void ready() noexcept { page().ready = 1; }
 

@@ -124,6 +124,9 @@ int run(const arguments& args, const shard::cluster_config& config, std::uint32_
       scoll::sync_wait(**loop, shard::epoch_member::open(std::make_unique<shard::epoch_file>(**loop, data)));
   if (!epochs) return fail(epochs.error());
 
+  auto evicted = scoll::sync_wait(**loop, shard::eviction_list::open(**loop, data));
+  if (!evicted) return fail(evicted.error());
+
   scoll::kit::spdlog_sink node_log(chosen.log_level());
   scoll::node_options base = chosen.node();
   base.log = &node_log;
@@ -132,7 +135,7 @@ int run(const arguments& args, const shard::cluster_config& config, std::uint32_
 
   shard::server server(**loop, config, args.cluster, *options,
                        std::make_unique<scoll::node_rails>(**loop, std::move(*rails), common),
-                       std::move(*store), std::move(*installed), std::move(*epochs));
+                       std::move(*store), std::move(*installed), std::move(*epochs), std::move(*evicted));
   const auto ended = scoll::sync_wait(**loop, server.run(signals.get()));
   if (!ended) return fail(ended.error());
   spdlog::info("stopped");

@@ -41,6 +41,21 @@ void describe_group_commands(arguments& args, const Add& add) {
   command->add_option("--note", args.text, "What the epoch is for, at most 200 bytes");
   add("epoch", "The epoch at which the servers stand", [](auto& a) { return ctl::ask_plain("epoch", a); });
 
+  const auto client_of = [&](CLI::App* of) {
+    of->add_option("client", args.client, "The id of the client, as `shardctl clients` shows it")->required();
+    of->add_flag("--trace", args.trace, "Also show what happened when, on which server");
+  };
+  command = add(
+      "evict",
+      "Refuse a client on all servers, and end what it has under way there: for good, until it is admitted",
+      ctl::evict);
+  client_of(command);
+  command->add_option("--note", args.text, "Why, for people whose calls are refused, at most 64 bytes");
+  command = add("admit", "Refuse an evicted client no longer", ctl::admit);
+  client_of(command);
+  add("clients", "The clients that are evicted, or have uploads under way",
+      [](auto& a) { return ctl::ask_plain("clients", a); });
+
   command = add("revoke", "End the scrubs that run on a server, at once and everywhere", ctl::revoke);
   command->add_option("--code", args.code, "The reason as a number")->check(CLI::Range(0U, 4'294'967'295U));
   command->add_option("--text", args.text, "The reason in words, at most 64 bytes");
@@ -111,6 +126,8 @@ void describe_commands(CLI::App& app, arguments& args, int& code) {
   const auto directly = [&](CLI::App* of) {
     of->add_flag("--direct", args.direct,
                  "As a client of the cluster: call the object's owner, without a server's control socket");
+    of->add_option("--client", args.client,
+                   "The id of that client, 2^63 or more; drawn at random if not given");
   };
   command = add("put", "Store a file as an object; - is stdin", ctl::put);
   directly(command);

@@ -11,6 +11,7 @@
 #include "scoll/collective/outcome.hpp"
 #include "scoll/tree/spec.hpp"
 #include "tests/cluster/depot.hpp"
+#include "tests/cluster/kills/tally_board.hpp"
 
 namespace scoll::test {
 
@@ -36,6 +37,7 @@ struct order {
     count,        ///< reports what the node holds
     call,         ///< calls process `victim`, without a deadline
     pull,         ///< reads memory of process `victim`, likewise
+    storm,        ///< broadcasts without a pause until somebody is lost, as `process_cluster::board` says
     quit,
   } what = kind::broadcast;
   deed action = deed::answer;
@@ -79,13 +81,17 @@ struct report {
 /// is killed and reaped.
 class process_cluster {
  public:
-  explicit process_cluster(std::uint32_t size);
+  /// With `patience`, a process can be started again, and that is how long the others wait for a peer that
+  /// cannot be reached.
+  explicit process_cluster(std::uint32_t size, nanoseconds patience = nanoseconds(0));
   ~process_cluster();
   process_cluster(const process_cluster&) = delete;
   process_cluster& operator=(const process_cluster&) = delete;
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(members_.size()); }
   bool running(std::uint32_t i) const { return members_[i].pid > 0; }
+  /// What all processes write into, and a killed one has written.
+  tally_board& board() { return board_.get(); }
 
   /// An order that is for all processes.
   order for_all(order::kind what) const;
@@ -94,8 +100,7 @@ class process_cluster {
   order broadcast_to_running(tree_spec tree) const;
 
   void send(std::uint32_t i, const order& o);
-  /// Returns the next report of that kind from a process and drops the reports before it. Fails the test
-  /// after 30 s.
+  /// Returns the next report of that kind from a process and drops the reports before it. Throws after 30 s.
   report next(std::uint32_t i, report::kind kind);
   report ask(std::uint32_t i, const order& o) {
     send(i, o);
@@ -105,6 +110,8 @@ class process_cluster {
   void signal(std::uint32_t i, int number);
   /// Sends SIGKILL and waits for the end.
   void kill(std::uint32_t i);
+  /// Starts a process that was killed, at the same address, and waits until it is ready.
+  void restart(std::uint32_t i);
   /// Ends a process in order: checks that it left no file open and exited with 0.
   void quit(std::uint32_t i);
   void quit_all();
@@ -115,9 +122,14 @@ class process_cluster {
     int socket = -1;
   };
 
+  void start(std::uint32_t i);
+  void introduce(std::uint32_t i);
   int reap(std::uint32_t i);
 
+  shared_board board_;
   std::vector<member> members_;
+  std::vector<std::string> addresses_;
+  nanoseconds patience_;
 };
 
 }  // namespace scoll::test

@@ -35,6 +35,8 @@ struct arguments {
   bool delayed = false;
   bool inline_only = false;
   std::uint64_t pool = 0;
+  std::uint64_t client = 0;  // to be evicted or admitted; of a put or get, its own id
+  bool trace = false;
   std::string step = "show";
   bool again = false;
   std::uint64_t code = 1;

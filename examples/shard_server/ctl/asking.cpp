@@ -82,6 +82,7 @@ int ask(const arguments& args, const json& command) {
   if (!server->send_line(command.dump(-1, ' ', false, json::error_handler_t::replace))) return unreachable();
   auto answer = await_answer(*server, progress_of(args), silence_of(command, config));
   if (!answer) answer = unanswered(command);
+  if (!args.trace && !args.as_json) answer->erase("trace");
   if (command["command"] == "top" && !(*answer)["value"].is_null()) {
     auto& largest = (*answer)["value"]["largest"];
     if (largest.size() > args.count)

@@ -44,10 +44,11 @@ result<open_stream> open_file(const std::string& path, const char* mode, std::FI
 /// A client's node, and its calls to the owner of one object.
 class owner_calls {
  public:
-  owner_calls(const cluster_config& config, const std::string& name, scoll::nanoseconds limit)
+  owner_calls(const cluster_config& config, const std::string& name, scoll::nanoseconds limit,
+              scoll::node_id id)
       : loop_(scoll::transport::reactor::create().value()),
         rails_(*loop_, {}, {.verbs = for_one_peer(), .devices = devices_for(config, *loop_)}),
-        node_(*loop_, rails_.set(), options(config)),
+        node_(*loop_, rails_.set(), options(config, id)),
         place_(config.nodes[owner_rank(name, static_cast<std::uint32_t>(config.nodes.size()))]),
         limit_{.deadline = scoll::deadline(loop_->now() + limit)} {
     step_.name = name;
@@ -69,6 +70,7 @@ class owner_calls {
   task<result<object_reply>> put(std::FILE& from);
   task<result<object_reply>> get(std::FILE& into);
   scoll::node_id owner() const noexcept { return place_.id; }
+  scoll::node_id id() const noexcept { return node_.id(); }
 
  private:
   /// A client talks to one server, so it needs little memory.
@@ -87,8 +89,9 @@ class owner_calls {
     };
     return scoll::kit::devices_if(std::ranges::any_of(config.nodes, by_rdma), loop).value();
   }
-  static scoll::node_options options(const cluster_config& config) {
+  static scoll::node_options options(const cluster_config& config, scoll::node_id id) {
     scoll::node_options o;
+    o.id = id;
     o.role = scoll::node_role::client;
     o.cluster = config.name;
     o.security = config.security_of("client");
@@ -173,12 +176,14 @@ nlohmann::json failed_with(const scoll::error& why) {
   return all;
 }
 
-nlohmann::json answer_of(const std::string& name, scoll::node_id owner, const result<object_reply>& moved) {
+nlohmann::json answer_of(const std::string& name, const owner_calls& calls,
+                         const result<object_reply>& moved) {
   nlohmann::json all = failed_with(moved ? scoll::error() : moved.error());
+  all["client"] = calls.id();
   if (!moved) return all;
   nlohmann::json& value = all["value"];
   value["object"] = name;
-  value["node"] = owner;
+  value["node"] = calls.owner();
   value["size"] = moved->size;
   value["hash"] = fmt::format("{:016x}", moved->hash);
   value["file"] = moved->file;
@@ -188,25 +193,26 @@ nlohmann::json answer_of(const std::string& name, scoll::node_id owner, const re
 }  // namespace
 
 nlohmann::json put_directly(const cluster_config& config, const std::string& file, const std::string& name,
-                            scoll::nanoseconds limit) {
+                            scoll::nanoseconds limit, scoll::node_id client) {
   const auto from = open_file(file, "rb", stdin);
   if (!from) return failed_with(from.error());
-  owner_calls calls(config, name, limit);
-  return answer_of(name, calls.owner(), calls.run(calls.put(**from)));
+  owner_calls calls(config, name, limit, client);
+  const auto moved = calls.run(calls.put(**from));
+  return answer_of(name, calls, moved);
 }
 
 nlohmann::json get_directly(const cluster_config& config, const std::string& name, const std::string& file,
-                            scoll::nanoseconds limit) {
+                            scoll::nanoseconds limit, scoll::node_id client) {
   const bool named = !file.empty() && file != "-";
   const std::string part = named ? file + ".part" : file;
   auto into = open_file(part, "wb", stdout);
   if (!into) return failed_with(into.error());
-  owner_calls calls(config, name, limit);
+  owner_calls calls(config, name, limit, client);
   const auto moved = calls.run(calls.get(**into));
   into->reset();
   if (named && (moved ? std::rename(part.c_str(), file.c_str()) : std::remove(part.c_str())) != 0)
     return failed_with(scoll::error::system(errno, file));
-  return answer_of(name, calls.owner(), moved);
+  return answer_of(name, calls, moved);
 }
 
 }  // namespace shard

@@ -6,7 +6,7 @@
 #include "run.hpp"
 #include "text.hpp"
 
-// The commands about groups as such: layout, pools, maintenance, epochs and revoke.
+// The commands about groups as such: layout, pools, maintenance, epochs, clients and revoke.
 namespace shard::ctl {
 
 using nlohmann::json;
@@ -68,6 +68,19 @@ int leader(const arguments& args) {
 int commit(const arguments& args) {
   json command = command_of("commit", args);
   command["note"] = args.text;
+  return ask(args, command);
+}
+
+int evict(const arguments& args) {
+  json command = command_of("evict", args);
+  command["client"] = args.client;
+  command["note"] = args.text;
+  return ask(args, command);
+}
+
+int admit(const arguments& args) {
+  json command = command_of("admit", args);
+  command["client"] = args.client;
   return ask(args, command);
 }
 

@@ -142,6 +142,29 @@ void print_epoch(const json& value) {
   if (value.value("open", false)) row("next", "is being voted for");
 }
 
+void print_ended(const json& value) {
+  row("client", std::to_string(number(value, "client")));
+  row("refused by", fmt::format("{} servers, their next lives too", number(value, "servers")));
+  row("ended",
+      fmt::format("{} uploads, {} calls", number(value, "uploads_ended"), number(value, "calls_ended")));
+}
+
+void print_admitted(const json& value) {
+  row("client", std::to_string(number(value, "client")));
+  row("admitted by", fmt::format("{} servers", number(value, "servers")));
+}
+
+void print_clients(const json& value) {
+  if (value["clients"].empty()) row("clients", "none is evicted, and none has uploads under way");
+  for (const json& each : value["clients"]) {
+    const std::string note = each.value("note", "");
+    row("client",
+        fmt::format("{}: refused by {} servers, {} uploads{}{}", number(each, "client"),
+                    number(each, "refused_by"), number(each, "uploads"), note.empty() ? "" : ": ", note));
+  }
+  if (value.value("list_cut", false)) fmt::print("  ... the list was cut to what fits a reply\n");
+}
+
 void print_revoke(const json& value) {
   for (const json& each : value["revoked"]) {
     row("revoked", fmt::format("the scrub of node {}: {} servers told from here, {} connecting, {} owed",
@@ -189,6 +212,9 @@ void print_value(const std::string& command, const json& value) {
       {"layout", print_layout},
       {"pool", print_pool},
       {"revoke", print_revoke},
+      {"evict", print_ended},
+      {"admit", print_admitted},
+      {"clients", print_clients},
       {"maintenance", print_maintenance},
       {"leader", print_maintenance},
       {"commit", print_epoch},
@@ -262,6 +288,7 @@ void print_answer(const json& answer) {
   } else if (answer["status"]["code"] != "ok") {
     fmt::print("{}\n", answer["status"].value("text", ""));
   }
+  fmt::print("{}", answer.value("trace", ""));
   if (const std::string advice = answer.value("advice", ""); !advice.empty()) fmt::print("=> {}\n", advice);
 }
 

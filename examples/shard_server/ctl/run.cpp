@@ -80,7 +80,8 @@ int put(const arguments& args) {
   const std::string name =
       args.text.empty() ? object_name_of(std::filesystem::absolute(args.file).lexically_normal().string())
                         : args.text;
-  if (args.direct) return show(put_directly(config, args.file, name, limit_of(args, config)), args);
+  if (args.direct)
+    return show(put_directly(config, args.file, name, limit_of(args, config), args.client), args);
   auto server = connect(config, args.node);
   if (!server) return unreachable();
   json command = command_of("put", args);
@@ -102,7 +103,8 @@ int end_get(const std::optional<json>& answer, const arguments& args) {
 
 int get(const arguments& args) {
   const auto config = read_config(args);
-  if (args.direct) return end_get(get_directly(config, args.text, args.file, limit_of(args, config)), args);
+  if (args.direct)
+    return end_get(get_directly(config, args.text, args.file, limit_of(args, config), args.client), args);
   auto server = connect(config, args.node);
   if (!server) return unreachable();
   json command = command_of("get", args);

@@ -32,6 +32,8 @@ int pool(const arguments& args);
 int maintenance(const arguments& args);
 int leader(const arguments& args);
 int commit(const arguments& args);
+int evict(const arguments& args);
+int admit(const arguments& args);
 int revoke(const arguments& args);
 
 }  // namespace shard::ctl

@@ -78,6 +78,23 @@ json to_json(const answer_account& account) {
   return all;
 }
 
+json to_json(const clients::reply& value, const scoll::membership&) {
+  json known = json::array();
+  for (const known_client& each : value.known.each) {
+    known.push_back({{"client", each.client},
+                     {"refused_by", each.refused_by},
+                     {"uploads", each.uploads},
+                     {"note", each.note}});
+  }
+  json all;
+  all["servers"] = value.servers.value;
+  all["uploads_ended"] = value.uploads.value;
+  all["calls_ended"] = value.calls.value;
+  all["clients"] = std::move(known);
+  all["list_cut"] = value.known.cut;
+  return all;
+}
+
 json to_json(const df::reply& value, const scoll::membership&) {
   json disks = json::array();
   for (const filesystem& each : value.disks.each) {

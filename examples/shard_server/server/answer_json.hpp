@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "../services/clients.hpp"
 #include "../services/df.hpp"
 #include "../services/find.hpp"
 #include "../services/ingest.hpp"
@@ -25,6 +26,7 @@ json to_json(const scoll::error& e);
 /// Writes "status", "outcome" and "absent" of an answer, with node ids in place of ranks.
 json to_json(const answer_account& account);
 
+json to_json(const clients::reply& value, const scoll::membership& members);
 json to_json(const df::reply& value, const scoll::membership& members);
 json to_json(const scrub::reply& value, const scoll::membership& members);
 json to_json(const progress::reply& value, const scoll::membership& members);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "../services/clients.hpp"
 #include "../services/df.hpp"
 #include "../services/find.hpp"
 #include "../services/ingest.hpp"
@@ -35,6 +36,7 @@ struct ask_options {
   scoll::stop_token stop;
   bool living = false;  ///< ask only members that are alive
   bool trace = false;   ///< have the answer tell what happened when
+  bool repair = false;  ///< ask those below a dead one by another way
 };
 
 /// The services whose group is not worth a message of its own. A person asks for the largest objects when a
@@ -123,6 +125,9 @@ class collectives {
     options.deadline = until;
     options.stop = asked.stop;
     options.trace = asked.trace;
+    if (!asked.repair) return options;
+    options.on_failure = scoll::repair;
+    options.dead = scoll::dead_members::try_others;
     return options;
   }
 
@@ -174,7 +179,7 @@ class collectives {
   std::optional<scoll::tree_spec> tree_;
   scoll::semaphore planning_{1};
   std::tuple<kept_group<df>, kept_group<scrub>, kept_group<progress>, kept_group<find>, kept_group<top>,
-             kept_group<ls>, kept_group<ingest>>
+             kept_group<ls>, kept_group<ingest>, kept_group<clients>>
       groups_;
 };
 

@@ -74,6 +74,7 @@ std::variant<command, std::string> parse_command(const std::string& line) {
       {"delayed", flag_into(c.delayed)},
       {"inline_only", flag_into(c.inline_only)},
       {"pool", number_into(c.pool)},
+      {"client", number_into(c.client)},
       {"step", text_into(c.step)},
       {"note", text_into(c.note)},
       {"again", flag_into(c.again)},

@@ -28,6 +28,7 @@ struct command {
   bool delayed = false;
   bool inline_only = false;
   std::uint64_t pool = 0;
+  std::uint64_t client = 0;   ///< to be evicted or admitted
   std::string step = "show";  ///< of a maintenance
   std::string note;
   bool again = false;

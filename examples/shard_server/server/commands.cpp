@@ -64,8 +64,9 @@ scoll::task<json> commands::run(control_connection& client, const command& c, sc
     co_return failure(scoll::error());
   }
   for (const std::string_view known :
-       {"df", "top", "find", "ls", "scrub", "ingest", "install", "put", "get", "where", "plan", "trace",
-        "layout", "pool", "maintenance", "leader", "revoke", "commit", "epoch"})
+       {"df",     "top",    "find",  "ls",    "scrub",  "ingest", "install",     "put",
+        "get",    "where",  "plan",  "trace", "layout", "pool",   "maintenance", "leader",
+        "revoke", "commit", "epoch", "evict", "admit",  "clients"})
     if (c.name == known) co_return co_await run_with_others(client, c, stop);
   co_return failure(make_error(errc::invalid_argument, "there is no command '{}'", c.name));
 }
@@ -107,6 +108,7 @@ scoll::task<json> commands::run_on_a_group(const command& c, scoll::stop_token s
   if (c.name == "leader") co_return co_await maintenance_.lead(c, stop);
   if (c.name == "commit") co_return co_await epochs_.commit(c, stop);
   if (c.name == "epoch") co_return co_await epochs_.show(c, stop);
+  if (c.name == "evict" || c.name == "admit" || c.name == "clients") co_return co_await clients_.run(c, stop);
   co_return co_await revoke_scrubs(self_, board_, c);
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "client_commands.hpp"
 #include "collectives.hpp"
 #include "command.hpp"
 #include "install_command.hpp"
@@ -36,6 +37,7 @@ class commands {
         collectives_(self_, config_.targets(), config_.choose_tree),
         layout_(self_, collectives_),
         maintenance_(self_, collectives_, parts.upkeep),
+        clients_(self_, collectives_),
         install_(self_, collectives_, parts.installs, parts.upkeep, parts.store.chunks(), parts.board) {}
 
   /// Serves one connection: one command and its answer.
@@ -77,6 +79,7 @@ class commands {
   collectives collectives_;
   layout_question layout_;
   maintenance_commands maintenance_;
+  client_commands clients_;
   install_command install_;
   std::uint64_t runs_ = 0;
 };

@@ -59,7 +59,8 @@ scoll::task<scoll::result<scoll::node_options>> node_options_of(const cluster_co
 server::server(scoll::transport::reactor& loop, const cluster_config& config,
                const std::filesystem::path& cluster_file, const scoll::node_options& options,
                std::unique_ptr<scoll::node_rails> rails, std::unique_ptr<object_store> store,
-               std::unique_ptr<installed_files> installed, std::unique_ptr<epoch_member> epochs)
+               std::unique_ptr<installed_files> installed, std::unique_ptr<epoch_member> epochs,
+               std::unique_ptr<eviction_list> evicted)
     : reactor_(loop),
       config_(config),
       cluster_file_(std::filesystem::absolute(cluster_file)),
@@ -68,6 +69,7 @@ server::server(scoll::transport::reactor& loop, const cluster_config& config,
       installed_(std::move(installed)),
       epoch_member_(std::move(epochs)),
       desk_(*store_, upkeep_),
+      clients_(std::move(evicted), desk_),
       installs_(*installed_, board_),
       rails_(std::move(rails)),
       node_(loop, rails_->set(), options),
@@ -94,13 +96,14 @@ scoll::status server::serve_all() {
   if (auto s = node_.serve(install{&node_, &installs_, &upkeep_}); !s) return s.error();
   if (auto s = node_.serve(object_io{&desk_}); !s) return s.error();
   const auto step = [this](const object_request& asked, scoll::call_context& call) {
-    return desk_.handle(call.caller(), asked, call.stop());
+    return clients_.serve(call.caller(), asked, call.stop());
   };
   if (auto s = node_.serve(object_call, step); !s) return s.error();
   if (auto s = node_.serve(layout{store_.get()}); !s) return s.error();
   if (auto s = node_.serve(pool{store_.get(), cluster_file_}); !s) return s.error();
   if (auto s = node_.serve(maintenance{&node_, store_.get(), &upkeep_}); !s) return s.error();
   if (auto s = node_.serve(epochs{&config_, epoch_member_.get()}); !s) return s.error();
+  if (auto s = node_.serve(clients{&clients_}); !s) return s.error();
   if (auto s = serve_link_probe(node_); !s) return s.error();
   return {};
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "../clients/client_desk.hpp"
 #include "../cluster/cluster_file.hpp"
 #include "../epochs/epoch_member.hpp"
 #include "../services/install.hpp"
@@ -49,7 +50,8 @@ class server {
   server(scoll::transport::reactor& loop, const cluster_config& config,
          const std::filesystem::path& cluster_file, const scoll::node_options& options,
          std::unique_ptr<scoll::node_rails> rails, std::unique_ptr<object_store> store,
-         std::unique_ptr<installed_files> installed, std::unique_ptr<epoch_member> epochs);
+         std::unique_ptr<installed_files> installed, std::unique_ptr<epoch_member> epochs,
+         std::unique_ptr<eviction_list> evicted);
 
   /// Runs until `signals`, a signalfd, is readable or a client asks for a stop on the control socket. Then
   /// the server takes nothing new and gives running work a few seconds to end; the error names the work that
@@ -76,6 +78,7 @@ class server {
   progress_board board_;
   maintenance_desk upkeep_;
   object_desk desk_;
+  client_desk clients_;
   install_desk installs_;
   std::unique_ptr<scoll::node_rails> rails_;
   scoll::node node_;

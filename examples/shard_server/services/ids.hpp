@@ -20,5 +20,6 @@ inline constexpr scoll::service_id maintenance{0x010b};
 inline constexpr scoll::service_id install{0x010c};
 inline constexpr scoll::service_id ls{0x010d};
 inline constexpr scoll::service_id epochs{0x010e};
+inline constexpr scoll::service_id clients{0x010f};
 
 }  // namespace shard::ids

@@ -61,6 +61,16 @@ scoll::task<scoll::result<object_reply>> object_desk::read(const object_request&
   co_return std::move(*found);
 }
 
+std::map<scoll::node_id, std::uint32_t> object_desk::uploads() const {
+  std::map<scoll::node_id, std::uint32_t> all;
+  for (const auto& [key, each] : uploads_) ++all[key.first];
+  return all;
+}
+
+std::uint64_t object_desk::drop_uploads(scoll::node_id from) {
+  return std::erase_if(uploads_, [from](const auto& each) { return each.first.first == from; });
+}
+
 void object_desk::make_room() {
   if (uploads_.size() < uploads_at_once) return;
   uploads_.erase(std::min_element(uploads_.begin(), uploads_.end(), [](const auto& a, const auto& b) {

@@ -71,6 +71,10 @@ class object_desk {
   /// would begin during a maintenance), and those of the store.
   scoll::task<scoll::result<object_reply>> handle(scoll::node_id from, const object_request& request,
                                                   scoll::stop_token stop);
+  /// The senders of unfinished uploads, and how many each has.
+  std::map<scoll::node_id, std::uint32_t> uploads() const;
+  /// Drops the unfinished uploads of a sender, and returns how many there were. None of its steps may run.
+  std::uint64_t drop_uploads(scoll::node_id from);
 
  private:
   static constexpr std::size_t uploads_at_once = 64;
