@@ -11,6 +11,7 @@
 #include "tools/scoll-sim/cluster/streams.hpp"
 #include "tools/scoll-sim/cluster/times.hpp"
 #include "tools/scoll-sim/cluster/witnessed.hpp"
+#include "transport/session/session.hpp"
 
 // The broadcasts, from their request to their outcome.
 namespace scoll::sim {
@@ -45,8 +46,8 @@ void choose_condition(broadcast_record& b, const events::policy& chosen, const r
   b.options.until = quorum_sets(b.sets);
 }
 
-bool can_be_repaired(const group_record& g, const bcast_options& options) {
-  return g.created_by_a_host() && !g.delayed && !options.last && !options.same_view && !options.bulk.given();
+bool can_be_repaired(const bcast_options& options) {
+  return !options.last && !options.same_view && !options.bulk.given();
 }
 
 }  // namespace
@@ -113,7 +114,7 @@ bcast_options cluster::options_of(const events::bcast& e, const events::manner& 
   }
   options.last = terms_.lasts.contains(e.number) && !b.group->adopted;
   freights_.load(e.number, options);
-  if (policy != terms_.policies.end() && policy->second.repairs && can_be_repaired(*b.group, options))
+  if (policy != terms_.policies.end() && policy->second.repairs && can_be_repaired(options))
     options.on_failure = repair;
   return options;
 }
@@ -194,6 +195,7 @@ task<void> cluster::run_broadcast_of(life& root, group_record& g, broadcast_reco
   const rank_set asked = where.addressed();
   const detail::known_lives& lives = detail::node_access::engine(*root.member).lives();
   asked.for_each([&](std::uint32_t rank) { b.dead_known |= lives.is_dead(g.members[rank] + 1); });
+  if (b.options.on_failure == repair && g.admits_new_lives()) note_known_lives(root, b);
   const auto policy = terms_.policies.find(b.number);
   const bool whole = b.options.bulk.given() || policy == terms_.policies.end() || policy->second.share == 0;
   if (!whole) choose_condition(b, policy->second, asked);
@@ -224,6 +226,18 @@ task<void> cluster::run_broadcast_of(life& root, group_record& g, broadcast_reco
   note_rest(b, seen_);
   b.value_changed = r.has_value() != b.value.has_value() ||
                     (b.value && (r->total != b.value->total || r->members != b.value->members));
+}
+
+/// Notes which members the root asks in their present life.
+void cluster::note_known_lives(const life& root, broadcast_record& b) {
+  const detail::known_lives& lives = detail::node_access::engine(*root.member).lives();
+  for (const std::uint32_t rank : b.addressed) {
+    const std::uint32_t host = b.group->members[rank];
+    const transport::session* const peer = root.member->wire().find(host + 1);
+    const std::uint64_t met = peer != nullptr ? peer->peer_incarnation() : 0;
+    const std::uint64_t latest = std::max(met, lives.latest(host + 1));
+    if (lives_[host] != nullptr && lives_[host]->incarnation == latest) b.known.insert(rank);
+  }
 }
 
 void cluster::finish(life& root, broadcast_record& b, bcast_result<tally>& r, time_point local_start) {

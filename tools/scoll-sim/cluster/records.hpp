@@ -71,6 +71,8 @@ struct group_record {
     return !adopted || (adopted->holders == adopted->members && adopted->dissenters.empty());
   }
   bool created_by_a_host() const noexcept { return !adopted && !mapped; }
+  /// True if a new life of a member can take part in what an earlier one has seen.
+  bool admits_new_lives() const noexcept { return !created_by_a_host() || delayed; }
   std::uint32_t entities_at(std::uint32_t host) const noexcept {
     constexpr std::uint32_t more_than_a_message_holds = 500;
     if (like != nullptr) return like->entities_at(host);
@@ -111,6 +113,7 @@ struct broadcast_record {
   nanoseconds bound{0};  ///< for all of it
   nanoseconds cancelled_at{0};
   bool dead_known = false;  ///< its root knew that some of those that it addresses were dead
+  number_set known;         ///< if it names lives: the ranks whose present one its root knew at first
   bool held = false;        ///< it had to wait until the root may begin broadcasts
   bool stray = false;       ///< no member may execute it
   bool too_late = false;    ///< its root had begun its last broadcast to the group when this one ended

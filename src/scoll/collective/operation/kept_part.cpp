@@ -93,6 +93,8 @@ bool kept_part::is_known() const noexcept {
 
 void kept_part::take() {
   op_.own_.settled = true;
+  if (op_.own_.barred)
+    return op_.mark_self(member_state::not_reached, op_.note(phase::admission, op_.own_.barred));
   if (op_.own_.record == nullptr) {
     const error gone(errc::record_gone, "what this node has done is not known any more");
     return op_.mark_self(member_state::unknown, op_.note(phase::admission, gone));
