@@ -163,7 +163,7 @@ std::string_view to_string(mark m) noexcept {
     case round_repeated: return "round repeated";
     case lives_named: return "lives named";
     case life_asked_again: return "life asked again";
-    case life_barred: return "life barred";
+    case other_life_asked: return "other life asked";
     case streamed: return "streamed";
     case stream_held_back: return "stream held back";
     case stream_cut: return "stream cut";

@@ -172,7 +172,7 @@ enum class mark : std::uint8_t {
   round_repeated,          ///< a member that had the request was asked again
   lives_named,             ///< a broadcast that is repaired was merged in a group that a new life can enter
   life_asked_again,        ///< a member of such a group executed in a further round
-  life_barred,             ///< a member of such a group did nothing, because an earlier life was asked
+  other_life_asked,        ///< so did one in a life that its root had not known when the broadcast began
   streamed,                ///< the items of several members were read to their end
   stream_held_back,        ///< a member had to wait before it could put an item
   stream_cut,              ///< a member that was lost had some items before
@@ -194,7 +194,7 @@ constexpr bool is_of_rails(mark m) noexcept {
 
 /// True for what happens only in the workload `failures`.
 constexpr bool is_of_failures(mark m) noexcept {
-  return m >= mark::failed_fast && m <= mark::life_barred;
+  return m >= mark::failed_fast && m <= mark::other_life_asked;
 }
 
 /// True for what happens only in the workload `streams`.

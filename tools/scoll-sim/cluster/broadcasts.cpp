@@ -195,7 +195,7 @@ task<void> cluster::run_broadcast_of(life& root, group_record& g, broadcast_reco
   const rank_set asked = where.addressed();
   const detail::known_lives& lives = detail::node_access::engine(*root.member).lives();
   asked.for_each([&](std::uint32_t rank) { b.dead_known |= lives.is_dead(g.members[rank] + 1); });
-  if (b.options.on_failure == repair && g.admits_new_lives()) note_known_lives(root, b);
+  if (b.names_lives()) note_known_lives(root, b);
   const auto policy = terms_.policies.find(b.number);
   const bool whole = b.options.bulk.given() || policy == terms_.policies.end() || policy->second.share == 0;
   if (!whole) choose_condition(b, policy->second, asked);

@@ -152,6 +152,8 @@ struct broadcast_record {
   /// True if its root ended it.
   bool was_stopped() const noexcept { return cancelled || (stream && stream->over); }
   bool has_condition() const noexcept { return !options.until.is_everyone(); }
+  /// True if its requests say which lives may execute.
+  bool names_lives() const noexcept { return options.on_failure == repair && group->admits_new_lives(); }
   /// The account at the end, and the time of that.
   const outcome& last_account() const noexcept { return rest_done ? rest : account; }
   nanoseconds last_ended() const noexcept { return rest_done ? rest_ended : ended; }

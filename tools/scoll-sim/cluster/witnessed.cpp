@@ -68,17 +68,6 @@ void note_refusals(const broadcast_record& b, coverage& seen) {
   seen.saw(mark::reply_refused, has_cause(b, errc::io_error, phase::reply));
 }
 
-/// Looks at a broadcast whose requests say which lives may execute.
-void note_lives(const broadcast_record& b, coverage& seen) {
-  if (b.options.on_failure != repair || !b.group->admits_new_lives()) return;
-  seen.saw(mark::lives_named, reached_others(b));
-  for (const std::uint32_t rank : b.addressed) {
-    const cause& why = b.account.why(rank);
-    const bool barred = why.where == phase::admission && why.what == errc::peer_rebooted;
-    seen.saw(mark::life_barred, b.account.state(rank) == member_state::not_reached && barred);
-  }
-}
-
 void note_last(const broadcast_record& b, coverage& seen) {
   const group_record& g = *b.group;
   seen.saw(mark::after_the_last, b.too_late && !b.outcome_status && b.outcome_status.error() == errc::stale);
@@ -185,7 +174,7 @@ void note_witnessed(const broadcast_record& b, const freights::freight* load, co
   note_groups(b, seen);
   note_refusals(b, seen);
   note_last(b, seen);
-  note_lives(b, seen);
+  seen.saw(mark::lives_named, b.names_lives() && reached_others(b));
   note_audience(b, seen);
   note_hooks(b, seen);
   note_freight(b, load, seen);

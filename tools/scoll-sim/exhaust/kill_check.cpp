@@ -193,14 +193,14 @@ std::vector<exhausted> exhaust_kill_two(const exhaust_settings& settings) {
   constexpr std::uint32_t drawn_parts = 50, draws_in_each = 2000;
   const std::uint32_t most = most_members(settings);
   part_makers makers;
-  for (std::uint64_t part = 0; part < drawn_parts && most > 2; ++part) {
-    const std::uint64_t seed = settings.seed + part;
-    makers.emplace_back([most, seed] { return strike_drawn_pairs(most, draws_in_each, seed); });
-  }
   each_subject(3, std::min(most, most_in_full), [&](const kill_subject& subject) {
     for (const member_end what : ends)
       makers.emplace_back([subject, what] { return strike_each_pair(subject, what); });
   });
+  for (std::uint64_t part = 0; part < drawn_parts && most > 2; ++part) {
+    const std::uint64_t seed = settings.seed + part;
+    makers.emplace_back([most, seed] { return strike_drawn_pairs(most, draws_in_each, seed); });
+  }
   return make_all("kill-two", makers, settings);
 }
 
