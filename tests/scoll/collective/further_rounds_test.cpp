@@ -183,7 +183,8 @@ TEST_CASE("a request says which life of a member may execute it", "[repair]") {
     gives_its_reply(root.ask_life(root.named(5, round + 2), this_life));
     CHECK(root.executed() == 1);
   }
-  SECTION("what this life has done is told whomever a further round names, and the first one comes too late") {
+  SECTION(
+      "what this life has done is told whomever a further round names, and the first one comes too late") {
     gives_its_reply(root.ask_life(root.named(5, round), this_life));
     for (const detail::life_tag tag : {another, detail::for_no_life, detail::for_any_life, this_life})
       gives_its_reply(root.ask_life(root.named(5, root.next++), tag));

@@ -46,6 +46,14 @@ void choose_condition(broadcast_record& b, const events::policy& chosen, const r
   b.options.until = quorum_sets(b.sets);
 }
 
+/// True if a host has heard of that life of another one, and of no later one.
+bool knows(const life& hearer, const life& other) {
+  const node_id node = other.host + 1;
+  const transport::session* const peer = hearer.member->wire().find(node);
+  const std::uint64_t met = peer != nullptr ? peer->peer_incarnation() : 0;
+  return std::max(met, detail::node_access::engine(*hearer.member).lives().latest(node)) == other.incarnation;
+}
+
 bool can_be_repaired(const bcast_options& options) {
   return !options.last && !options.same_view && !options.bulk.given();
 }
@@ -195,7 +203,10 @@ task<void> cluster::run_broadcast_of(life& root, group_record& g, broadcast_reco
   const rank_set asked = where.addressed();
   const detail::known_lives& lives = detail::node_access::engine(*root.member).lives();
   asked.for_each([&](std::uint32_t rank) { b.dead_known |= lives.is_dead(g.members[rank] + 1); });
-  if (b.names_lives()) note_known_lives(root, b);
+  asked.for_each([&](std::uint32_t rank) {
+    const life* const present = lives_[g.members[rank]];
+    if (b.names_lives() && present != nullptr && knows(root, *present)) b.known.insert(rank);
+  });
   const auto policy = terms_.policies.find(b.number);
   const bool whole = b.options.bulk.given() || policy == terms_.policies.end() || policy->second.share == 0;
   if (!whole) choose_condition(b, policy->second, asked);
@@ -226,18 +237,6 @@ task<void> cluster::run_broadcast_of(life& root, group_record& g, broadcast_reco
   note_rest(b, seen_);
   b.value_changed = r.has_value() != b.value.has_value() ||
                     (b.value && (r->total != b.value->total || r->members != b.value->members));
-}
-
-/// Notes which members the root asks in their present life.
-void cluster::note_known_lives(const life& root, broadcast_record& b) {
-  const detail::known_lives& lives = detail::node_access::engine(*root.member).lives();
-  for (const std::uint32_t rank : b.addressed) {
-    const std::uint32_t host = b.group->members[rank];
-    const transport::session* const peer = root.member->wire().find(host + 1);
-    const std::uint64_t met = peer != nullptr ? peer->peer_incarnation() : 0;
-    const std::uint64_t latest = std::max(met, lives.latest(host + 1));
-    if (lives_[host] != nullptr && lives_[host]->incarnation == latest) b.known.insert(rank);
-  }
 }
 
 void cluster::finish(life& root, broadcast_record& b, bcast_result<tally>& r, time_point local_start) {

@@ -245,7 +245,6 @@ class cluster final : private ledger {
   template <class S>
   task<void> run_remotely(life& client, const group_record& g, broadcast_record& b);
   task<void> call_roll(life& root, group_record& g, broadcast_record& b);
-  void note_known_lives(const life& root, broadcast_record& b);
   void finish(life& root, broadcast_record& b, bcast_result<tally>& r, time_point local_start);
 
   // strays.cpp, bulk_strangers.cpp

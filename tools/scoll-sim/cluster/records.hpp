@@ -92,12 +92,13 @@ struct member_record {
   const life* executor = nullptr;  ///< the life that executed it last
   nanoseconds last_begun{0};       ///< in the world's time
   nanoseconds last_left{0};
-  nanoseconds most_left{0};     ///< the longest time that it was given
-  std::uint32_t crossings = 0;  ///< the children in other zones that it sent to when it executed last
-  bool near_first = false;      ///< it sent to one of them after a child in its own zone
-  bool after_revoke = false;    ///< it executed although its group was revoked there
-  bool dissents = false;        ///< it saw others alive than the broadcast addresses, from its beginning on
-  bool wavers = false;          ///< its view changed after the beginning
+  nanoseconds most_left{0};       ///< the longest time that it was given
+  std::uint32_t crossings = 0;    ///< the children in other zones that it sent to when it executed last
+  bool near_first = false;        ///< it sent to one of them after a child in its own zone
+  bool after_revoke = false;      ///< it executed although its group was revoked there
+  bool dissents = false;          ///< it saw others alive than the broadcast addresses, from its beginning on
+  bool wavers = false;            ///< its view changed after the beginning
+  bool by_another_round = false;  ///< it executed in a further round
 };
 
 struct broadcast_record {

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "scoll/collective/life_tag.hpp"
-#include "scoll/coro/mutants.hpp"
 
 namespace scoll::detail {
 
@@ -28,12 +27,7 @@ class life_permits {
   /// The permit that was given last to the member with this relative rank.
   life_tag of(std::uint32_t relative) const noexcept { return given_[relative]; }
   /// Gives the permit of a further round. `known` is as in `begin`, now.
-  life_tag give(std::uint32_t relative, bool untouched, life_tag known) noexcept {
-    life_tag& given = given_[relative];
-    if (untouched || SCOLL_MUTANT(permit_given_twice, "a member that may have executed is asked in any life"))
-      return given = known;
-    return given = given == for_any_life ? for_no_life : given;
-  }
+  life_tag give(std::uint32_t relative, bool untouched, life_tag known) noexcept;
 
  private:
   std::vector<life_tag> given_;

@@ -18,7 +18,7 @@ constexpr std::uint32_t most_lives = 4, most_rounds = 4;
 /// The ways in which a root may give permits.
 enum class rule : std::uint8_t {
   as_it_is,
-  first_round_for_any,   ///< only further rounds name lives
+  first_round_for_any,  ///< only further rounds name lives
   always_as_if_untouched,
 };
 
@@ -134,8 +134,9 @@ TEST_CASE("a member executes once in all of its lives, however its requests wait
   CHECK(all.states() > 1'000);
 }
 
-TEST_CASE("a member would execute twice if the first round named no lives, or touched members got other permits",
-          "[repair]") {
+TEST_CASE(
+    "a member would execute twice if the first round named no lives, or touched members got other permits",
+    "[repair]") {
   for (const rule wrong : {rule::first_round_for_any, rule::always_as_if_untouched})
     CHECK(model(wrong).double_executions() != 0);
 }
