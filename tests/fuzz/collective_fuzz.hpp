@@ -18,6 +18,7 @@
 #include "scoll/collective/creation_section.hpp"
 #include "scoll/collective/group_admin.hpp"
 #include "scoll/collective/item_run.hpp"
+#include "scoll/collective/life_tag.hpp"
 #include "scoll/collective/membership.hpp"
 #include "scoll/collective/notice_head.hpp"
 #include "scoll/collective/operation/fold.hpp"
@@ -100,6 +101,20 @@ inline void head_input(std::span<const std::byte> bytes) {
   static_cast<void>(head->has_valid_flags());
   static_cast<void>(scoll::check_tree({head->tree_kind, head->tree_params}, head->root_rank % 4096 + 1));
   static_cast<void>(scoll::wire::decode_from<scoll::detail::collective_reply_head>(bytes.first(16)));
+}
+
+/// The tags of lives that are read are the same when they are written again.
+inline void lives_input(std::span<const std::byte> bytes) {
+  using scoll::detail::life_tags;
+  if (bytes.size() < life_tags::bytes_of(0)) return;
+  const auto members = scoll::wire::detail::load_little<std::uint32_t>(bytes.data());
+  require(!life_tags::read(bytes, members + 1));
+  const auto read = life_tags::read(bytes, members);
+  require(read.has_value() == (bytes.size() >= life_tags::bytes_of(members)));
+  if (!read) return;
+  std::vector<std::byte> again(life_tags::bytes_of(members));
+  life_tags::write(again.data(), members, [&](std::uint32_t index) { return (*read)[index]; });
+  require(std::ranges::equal(again, bytes.first(again.size())));
 }
 
 /// Ranks that decode are the same when they are encoded again.
@@ -190,7 +205,7 @@ inline void items_input(std::span<const std::byte> bytes) {
 inline void collective_input(std::span<const std::uint8_t> data) {
   if (data.empty()) return;
   const auto bytes = std::as_bytes(data.subspan(1));
-  switch (data[0] % 9) {
+  switch (data[0] % 10) {
     case 0: return membership_input(bytes);
     case 1: return account_input(bytes);
     case 2: return head_input(bytes);
@@ -199,7 +214,8 @@ inline void collective_input(std::span<const std::uint8_t> data) {
     case 5: return counters_input(bytes);
     case 6: return end_input(bytes);
     case 7: return trace_input(bytes);
-    default: return items_input(bytes);
+    case 8: return items_input(bytes);
+    default: return lives_input(bytes);
   }
 }
 

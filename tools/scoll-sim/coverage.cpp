@@ -161,6 +161,9 @@ std::string_view to_string(mark m) noexcept {
     case trace_shortened: return "trace shortened";
     case repair_round: return "repair round";
     case round_repeated: return "round repeated";
+    case lives_named: return "lives named";
+    case life_asked_again: return "life asked again";
+    case other_life_asked: return "other life asked";
     case streamed: return "streamed";
     case stream_held_back: return "stream held back";
     case stream_cut: return "stream cut";

@@ -170,14 +170,17 @@ enum class mark : std::uint8_t {
   trace_shortened,         ///< a clock was so much faster that work did not fit its exchange
   repair_round,            ///< members were asked in a further round of a broadcast
   round_repeated,          ///< a member that had the request was asked again
-  streamed,                ///< the items of several members were read to their end
-  stream_held_back,        ///< a member had to wait before it could put an item
-  stream_cut,              ///< a member that was lost had some items before
-  stream_passed_relay,     ///< items came through a member that serves another version
-  stream_left,             ///< the root stopped reading
-  stream_collected,        ///< items were collected
-  stream_over_limit,       ///< there were more than that may be
-  stream_revoked,          ///< a stream was revoked when some items had come
+  lives_named,             ///< a broadcast that is repaired was merged in a group that a new life can enter
+  life_asked_again,     ///< a member of such a group executed in a further round, in the life that is named
+  other_life_asked,     ///< so did one in a life that its root had not known when the broadcast began
+  streamed,             ///< the items of several members were read to their end
+  stream_held_back,     ///< a member had to wait before it could put an item
+  stream_cut,           ///< a member that was lost had some items before
+  stream_passed_relay,  ///< items came through a member that serves another version
+  stream_left,          ///< the root stopped reading
+  stream_collected,     ///< items were collected
+  stream_over_limit,    ///< there were more than that may be
+  stream_revoked,       ///< a stream was revoked when some items had come
 };
 inline constexpr std::size_t marks = static_cast<std::size_t>(mark::stream_revoked) + 1;
 /// True for what happens only where some hosts are clients: in the workload `ship`.
@@ -191,7 +194,7 @@ constexpr bool is_of_rails(mark m) noexcept {
 
 /// True for what happens only in the workload `failures`.
 constexpr bool is_of_failures(mark m) noexcept {
-  return m >= mark::failed_fast && m <= mark::round_repeated;
+  return m >= mark::failed_fast && m <= mark::other_life_asked;
 }
 
 /// True for what happens only in the workload `streams`.

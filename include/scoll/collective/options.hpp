@@ -40,8 +40,8 @@ enum class failure_policy : std::uint8_t {
   /// further rounds. Each executes at most once all the same: members keep their reply for these rounds. The
   /// await ends when nobody is left who could still be reached. Of a deadline the first round has three
   /// quarters; without one the broadcast takes at most three times as long as with `degrade`. `finish` runs
-  /// at the root alone. Errors: `unsupported` (with `until`, `bulk`, `last`, `same_view`; for groups that
-  /// are out of band or delayed), `busy` (no memory for parts of replies; at a member, for its own).
+  /// at the root alone. Errors: `unsupported` (with `until`, `bulk`, `last`, `same_view`; out of band or
+  /// delayed for over 895 members), `busy` (no memory for parts of replies; at a member, for its own).
   repair,
 };
 inline constexpr failure_policy degrade = failure_policy::degrade;

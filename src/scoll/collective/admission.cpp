@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <new>
 #include <optional>
+#include <span>
 
 #include "scoll/collective/admission_request.hpp"
 #include "scoll/collective/admissions.hpp"
@@ -115,6 +116,15 @@ void engine::forget_unused(group_state& group) {
   groups_.forget(group.id);
 }
 
+namespace {
+
+error too_large_a_request(std::size_t bytes) {
+  return make_error(errc::too_large, "a request of {} bytes: at most {} are allowed", bytes,
+                    max_request_bytes);
+}
+
+}  // namespace
+
 /// Checks that the parts of the payload have the sizes that the head gives, and that a creation is announced
 /// where there is one.
 error engine::check_sizes(const collective_head& head, std::size_t payload) {
@@ -131,9 +141,9 @@ error engine::check_sizes(const collective_head& head, std::size_t payload) {
   const bool announced = kind == collective_kind::create || (kind == collective_kind::broadcast && rides);
   if ((head.creation_bytes != 0) != announced || (rides && kind != collective_kind::broadcast))
     return error(errc::malformed, "a creation that is not announced, or an announced one that is missing");
-  if (payload - before <= max_request_bytes) return {};
-  return make_error(errc::too_large, "a request of {} bytes: at most {} are allowed", payload - before,
-                    max_request_bytes);
+  if (payload - before <= max_request_bytes || head.names_lives())
+    return {};  // how many lives is not known yet
+  return too_large_a_request(payload - before);
 }
 
 error engine::admit_forget(const admission_request& request, const collective_head& head,
@@ -177,6 +187,35 @@ void engine::hear_statement(const collective_head& head, const std::optional<cre
       head.operation.root == head.group.creator && head.operation.incarnation == head.group.incarnation;
   if (said && by_creator) groups_.hear(head.group.creator, head.group.incarnation, *said);
 }
+
+namespace {
+
+/// Finds out whether the root lets this life of the node execute, if another one can be in the group as well.
+error hear_permit(const group_state& group, const collective_head& head, const subset* among,
+                  std::span<const std::byte> payload, std::uint64_t this_life, own_part& own) {
+  if (head.names_lives() != group.admits_new_lives())
+    return error(errc::malformed, "lives are named exactly where a new life can enter the group");
+  if (!head.names_lives()) return {};
+  const std::uint32_t members = among != nullptr ? among->size() : group.members->size();
+  const std::uint32_t self = among != nullptr ? *among->index_of(group.self_rank) : group.self_rank;
+  payload = payload.subspan(head.bytes_before_request());
+  const auto tags = life_tags::read(payload, members);
+  if (!tags) return tags.error();
+  const std::size_t request = payload.size() - life_tags::bytes_of(members);
+  if (request > max_request_bytes) return too_large_a_request(request);
+  const life_tag permitted = (*tags)[self];
+  if (permitted == for_any_life ||
+      SCOLL_MUTANT(life_tag_unchecked, "a member executes whichever life of it the request is for"))
+    return {};
+  if (permitted != tag_of_life(this_life)) {
+    own.barred = errc::peer_rebooted;
+  } else if (group.window_gap) {
+    own.barred = errc::record_gone;
+  }
+  return {};
+}
+
+}  // namespace
 
 error engine::admit_to_group(const admission_request& request, const collective_head& head,
                              const std::shared_ptr<group_state>& group,
@@ -229,6 +268,11 @@ error engine::admit_to_group(const admission_request& request, const collective_
   if (head.is_broadcast() && !relay && head.streams_items() != service->table->streams)
     return error(errc::malformed, "items are asked of a service that streams none, or none of one that does");
   own_part own;
+  if (head.keeps_parts()) {
+    const auto payload = request.payload().bytes;
+    const error bad = hear_permit(*group, head, among.get(), payload, options_.incarnation, own);
+    if (bad) return bad;
+  }
   const error seen = head.keeps_parts() ? admit_kept(*group, head, *here, *service->table, relay, own)
                                         : admit_once(*group, head);
   if (seen) return seen;
@@ -307,11 +351,6 @@ error engine::admit_once(group_state& group, const collective_head& head) {
     return make_error(errc::stale, "operation {} of node {} comes after its last, which was {}", op.counter,
                       op.root, w.last);
   }
-  if (op.attempt != 0 && group.window_gap) {
-    return make_error(errc::record_gone,
-                      "node {} does not know any more if it has seen operation {} of node {}",
-                      group.members->node(group.self_rank), op.counter, op.root);
-  }
   if (earlier || !w.window.admit(op.counter))
     return make_error(errc::already_exists, "operation {} of node {} was seen before", op.counter, op.root);
   if (head.watermark > w.ended_below) {
@@ -323,8 +362,9 @@ error engine::admit_once(group_state& group, const collective_head& head) {
   return {};
 }
 
-/// Admits a round of a broadcast whose members keep what they have done. One that this node has seen in an earlier
-/// round gets what that has kept. The place for a record is found before the window takes the operation for seen.
+/// Admits a round of a broadcast whose members keep what they have done. If this node has seen it in an earlier round,
+/// it gives what that has kept. If this life must not execute, it does not take the broadcast for seen. The place for
+/// a record is found before the window takes the operation for seen.
 error engine::admit_kept(group_state& group, const collective_head& head, const tree_place& here,
                          const service_table& table, bool relay, own_part& own) {
   const operation_id& op = head.operation;
@@ -339,6 +379,7 @@ error engine::admit_kept(group_state& group, const collective_head& head, const 
   const bool over = op.incarnation < w.incarnation || op.counter < w.ended_below;
   if (op.attempt != 0 && !over && w.window.seen(op.counter)) {
     own.elsewhere = own.begun = !relay;
+    own.barred = errc::ok;
     own.record = relay ? nullptr : records_->find(name);
     if (own.record == nullptr) return {};
     if (op.attempt <= own.record->attempt) {
@@ -347,6 +388,10 @@ error engine::admit_kept(group_state& group, const collective_head& head, const 
     }
     own.record->attempt = op.attempt;
     records_->prolong(name, until);
+    return {};
+  }
+  if (own.barred != errc::ok && !relay && !over && !w.window.seen(op.counter)) {
+    own.elsewhere = own.begun = true;
     return {};
   }
   const error full = relay ? error() : records_->why_full(table.reply_capacity);

@@ -67,6 +67,8 @@ struct collective_head {
   static constexpr std::uint16_t tell_all = 128;
   /// Answers have the stamps of the members for a trace.
   static constexpr std::uint16_t trace = 256;
+  /// Behind the subset, a tag for each member says which life of it may execute.
+  static constexpr std::uint16_t lives = 512;
   /// A `bulk_head` follows this head.
   static constexpr std::uint16_t bulk_follows = 1024;
   /// In a request for bulk data: the sender takes none.
@@ -78,9 +80,9 @@ struct collective_head {
   /// The flags that this version knows; a request with any other one is malformed.
   static constexpr std::uint16_t known_flags =
       living | same_view | last | creation_rides | creation_is_descriptor | retain | tell_losses | tell_all |
-      trace | bulk_follows | declines_bulk | caller_follows | streams;
+      trace | lives | bulk_follows | declines_bulk | caller_follows | streams;
 
-  /// The size of what lies in front of the request in the payload.
+  /// The size of what lies in front of the request in the payload, without the tags of lives.
   std::size_t bytes_before_request() const noexcept { return std::size_t{creation_bytes} + subset_bytes; }
   /// True if members may tell of each other in parts of their answers.
   bool answers_in_parts() const noexcept { return (flags & (tell_losses | tell_all)) != 0; }
@@ -91,13 +93,16 @@ struct collective_head {
   bool streams_items() const noexcept { return (flags & streams) != 0; }
   /// True if members keep what they have done.
   bool keeps_parts() const noexcept { return (flags & retain) != 0; }
+  /// True if it says which lives of its members may execute.
+  bool names_lives() const noexcept { return (flags & lives) != 0; }
   /// True if the flags are known and go together, and it is no further round of what is not kept.
   bool has_valid_flags() const noexcept {
     constexpr std::uint16_t of_broadcasts = retain | tell_losses | tell_all | trace | streams;
-    constexpr std::uint16_t not_kept = tell_all | last | creation_rides | bulk_follows;
+    constexpr std::uint16_t not_kept = tell_all | last | bulk_follows;
     if ((flags & ~known_flags) != 0 || ((flags & of_broadcasts) != 0 && !is_broadcast())) return false;
     if (streams_items() && (answers_in_parts() || is_traced())) return false;
-    return keeps_parts() ? (flags & tell_losses) != 0 && (flags & not_kept) == 0 : operation.attempt == 0;
+    return keeps_parts() ? (flags & tell_losses) != 0 && (flags & not_kept) == 0
+                         : operation.attempt == 0 && !names_lives();
   }
   bool is_broadcast() const noexcept {
     return static_cast<collective_kind>(kind) == collective_kind::broadcast;

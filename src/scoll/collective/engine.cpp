@@ -240,7 +240,7 @@ error engine::why_no_room(const addressees& to) {
       max_subset_bytes - std::min(riding, max_subset_bytes));
 }
 
-/// Encodes the subset's ranks, if there are any, then the request.
+/// Encodes the subset's ranks and the tags of lives, if there are any, then the request.
 status engine::encode_request(operation& op, const addressees& to, encode_function encode, const void* what) {
   transport::buffer_ref buffer = endpoint_.acquire_payload();
   if (!buffer) return endpoint_.no_payload_left("a request");
@@ -251,9 +251,10 @@ status engine::encode_request(operation& op, const addressees& to, encode_functi
     op.subject_.head.subset_digest = to.subset->digest();
   }
   op.subject_.head.subset_bytes = static_cast<std::uint16_t>(at - buffer.data());
+  if (op.subject_.head.names_lives()) at = op.root_.repair->write_permits(at);
   const auto size = encode(what, {at, max_request_bytes});
   if (!size) return size.error();
-  const std::span<const std::byte> bytes(buffer.data(), op.subject_.head.subset_bytes + *size);
+  const std::span<const std::byte> bytes(buffer.data(), at + *size);
   op.request_.forwarded = {std::move(buffer), bytes};
   return {};
 }

@@ -84,6 +84,8 @@ struct group_state {
   bool window_gap = false;     // true if a replay window of this id may have been given up
   std::uint64_t last_use = 0;  // of a mapped group: the number of its last use
 
+  /// True if a new life of a member can take part in a broadcast that an earlier one has seen.
+  bool admits_new_lives() const noexcept { return id.creator == 0 || holders != nullptr; }
   /// The terms that the creation of the group carries beside its members.
   creation_terms terms() const;
   /// Offers its members to peers, or joins those who do so already. Error: `busy`.

@@ -49,6 +49,11 @@ class known_lives {
     const life* const known = find(node);
     return known != nullptr && incarnation <= known->reported;
   }
+  /// The latest life of the node that is known, which may be over; 0 if none is.
+  std::uint64_t latest(node_id node) const noexcept {
+    const life* const known = find(node);
+    return known != nullptr ? known->incarnation : 0;
+  }
   bool is_dead(node_id node) const noexcept { return std::binary_search(dead_.begin(), dead_.end(), node); }
   /// The dead nodes in the order of their ids; nearly always empty.
   const std::vector<node_id>& dead() const noexcept { return dead_; }

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "infiltrated.hpp"
+#include "scoll/collective/life_tag.hpp"
 #include "scoll/collective/operation/own_records.hpp"
 #include "scoll/collective/outcome_builder.hpp"
 
@@ -39,11 +40,56 @@ struct asking_root {
   int executed() { return f.service.log->executed[1]; }
 };
 
+/// The same in a group out of band, where requests say which lives may execute.
+struct asking_root_out_of_band : asking_root {
+  asking_root_out_of_band() {
+    group_options options;
+    options.tree = flat{};
+    adopted = f.c[1].adopt_group<probe>(7, membership::make(f.c.targets()).value(), options).value();
+  }
+  collective_head named(std::uint64_t counter, unsigned attempt) const {
+    collective_head h = head(counter, attempt, repairs | collective_head::lives);
+    h.group = adopted.id();
+    return h;
+  }
+  /// Asks rank 1 with these tags, of which there should be three.
+  outsider::answer ask(const collective_head& h, const std::vector<detail::life_tag>& tags) {
+    const auto count = static_cast<std::uint32_t>(tags.size());
+    std::vector<std::byte> payload(detail::life_tags::bytes_of(count) + 64);
+    std::byte* const end =
+        detail::life_tags::write(payload.data(), count, [&](std::uint32_t i) { return tags[i]; });
+    const auto room = std::span(payload).subspan(static_cast<std::size_t>(end - payload.data()));
+    payload.resize(payload.size() - room.size() + wire::encode_to(room, probe::request{3}).value());
+    return f.x->ask(2, h, payload);
+  }
+  outsider::answer ask_life(const collective_head& h, detail::life_tag tag) {
+    return ask(h, {detail::for_any_life, tag, detail::for_any_life});
+  }
+
+  group<probe> adopted;
+  unsigned next = 5;  // a round that has not been yet
+};
+
 void gives_its_reply(const outsider::answer& a) {
   CHECK(a.came);
   CHECK_FALSE(a.refused);
   CHECK(a.head.flags == collective_reply_head::clean);
   CHECK(a.head.values == 1);
+}
+
+/// The member did nothing, and says why.
+void does_nothing(const outsider::answer& a, member_state state, errc why) {
+  REQUIRE(a.came);
+  CHECK_FALSE(a.refused);
+  CHECK(a.head.flags == 0);
+  CHECK(a.head.values == 0);
+  detail::outcome_builder account;
+  const rank_range self[] = {{1, 2}};
+  wire::reader in(std::span(a.payload).first(a.head.account_bytes));
+  REQUIRE(account.decode(in, self));
+  CHECK(account.runs().front().state == state);
+  CHECK(account.causes()[1].what == why);
+  CHECK(account.causes()[1].where == phase::admission);
 }
 
 }  // namespace
@@ -76,16 +122,7 @@ TEST_CASE("a member gives its reply to each further round, and executes once", "
   SECTION("when the record is gone, its state is unknown") {
     root.f.c.pass(20s);
     CHECK(root.f.c.engine(1).records().size() == 0);
-    const auto gone = root.ask(root.head(5, 9));
-    CHECK(gone.came);
-    CHECK(gone.head.flags == 0);
-    CHECK(gone.head.values == 0);
-    detail::outcome_builder account;
-    const rank_range self[] = {{1, 2}};
-    wire::reader in(std::span(gone.payload).first(gone.head.account_bytes));
-    REQUIRE(account.decode(in, self));
-    CHECK(account.runs().front().state == member_state::unknown);
-    CHECK(account.causes()[1].what == errc::record_gone);
+    does_nothing(root.ask(root.head(5, 9)), member_state::unknown, errc::record_gone);
   }
   CHECK(root.executed() <= 3);
 }
@@ -122,6 +159,62 @@ TEST_CASE("rounds of what is not kept, and what cannot be kept, are malformed", 
   is_malformed(0, collective_head::retain);
   is_malformed(0, repairs | collective_head::tell_all);
   is_malformed(0, repairs | collective_head::last);
-  is_malformed(0, repairs | collective_head::creation_rides);
+  is_malformed(0, repairs | collective_head::creation_rides);  // it does not ride
+  is_malformed(0, collective_head::lives);
+  is_malformed(0, repairs | collective_head::lives);  // no new life can enter the group
+  CHECK(root.executed() == 0);
+}
+
+TEST_CASE("a request says which life of a member may execute it", "[repair]") {
+  asking_root_out_of_band root;
+  const detail::life_tag this_life = detail::tag_of_life(1), another = detail::tag_of_life(2);
+  const unsigned round = GENERATE(0U, 3U);
+  const auto not_reached = member_state::not_reached;
+  SECTION("this one, or any") {
+    gives_its_reply(root.ask_life(root.named(5, round), this_life));
+    gives_its_reply(root.ask_life(root.named(6, round), detail::for_any_life));
+    CHECK(root.executed() == 2);
+  }
+  SECTION("another one, or none, and a later request may name this one") {
+    does_nothing(root.ask_life(root.named(5, round), another), not_reached, errc::peer_rebooted);
+    does_nothing(root.ask_life(root.named(5, round + 1), detail::for_no_life), not_reached,
+                 errc::peer_rebooted);
+    CHECK(root.executed() == 0);
+    gives_its_reply(root.ask_life(root.named(5, round + 2), this_life));
+    CHECK(root.executed() == 1);
+  }
+  SECTION(
+      "what this life has done is told whomever a further round names, and the first one comes too late") {
+    gives_its_reply(root.ask_life(root.named(5, round), this_life));
+    for (const detail::life_tag tag : {another, detail::for_no_life, detail::for_any_life, this_life})
+      gives_its_reply(root.ask_life(root.named(5, root.next++), tag));
+    for (const detail::life_tag tag : {another, this_life})
+      CHECK(root.ask_life(root.named(5, 0), tag).refused == errc::already_exists);
+    CHECK(root.executed() == 1);
+  }
+  SECTION("a member that may have forgotten executes only what no other request can make it execute") {
+    root.f.c.engine(1).find_group(root.adopted.id())->window_gap = true;
+    does_nothing(root.ask_life(root.named(5, round), this_life), not_reached, errc::record_gone);
+    gives_its_reply(root.ask_life(root.named(5, round + 1), detail::for_any_life));
+    CHECK(root.executed() == 1);
+  }
+}
+
+TEST_CASE("a request whose tags are not those of its members is malformed", "[repair][hostile]") {
+  asking_root_out_of_band root;
+  const detail::life_tag any = detail::for_any_life;
+  for (const unsigned round : {0U, 2U}) {
+    CHECK(root.ask(root.named(5, round), {any, any}).refused == errc::malformed);
+    CHECK(root.ask(root.named(5, round), {any, any, any, any}).refused == errc::malformed);
+    CHECK(root.ask(root.named(5, round), {}).refused == errc::malformed);
+    collective_head without = root.named(5, round);
+    without.flags = repairs;
+    CHECK(root.asking_root::ask(without).refused == errc::malformed);
+    CHECK(root.asking_root::ask(root.named(5, round)).refused == errc::malformed);
+  }
+  collective_head huge = root.named(6, 0);
+  std::vector<std::byte> payload(detail::life_tags::bytes_of(3) + max_request_bytes + 1);
+  detail::life_tags::write(payload.data(), 3, [&](std::uint32_t) { return any; });
+  CHECK(root.f.x->ask(2, huge, payload).refused == errc::too_large);
   CHECK(root.executed() == 0);
 }

@@ -10,6 +10,7 @@
 #include "scoll/collective/collective_head.hpp"
 #include "scoll/collective/group_admin.hpp"
 #include "scoll/collective/item_run.hpp"
+#include "scoll/collective/life_tag.hpp"
 #include "scoll/collective/limits.hpp"
 #include "scoll/collective/membership.hpp"
 #include "scoll/collective/notice_head.hpp"
@@ -117,6 +118,21 @@ TEST_CASE("a further round is told by a flag and the attempt", "[golden]") {
   CHECK(hex(std::span(bytes).subspan(104, 2)) == "0300");
   CHECK(hex(std::span(bytes).subspan(138, 2)) == "6000");
   CHECK(static_cast<std::uint16_t>(errc::record_gone) == 37);
+}
+
+TEST_CASE("the tags of lives lie on the wire as documented", "[golden]") {
+  CHECK(collective_head::lives == 512);
+  std::array<std::byte, life_tags::bytes_of(4)> bytes;
+  const std::array tags{tag_of_life(1), tag_of_life(2), for_any_life, for_no_life};
+  const auto tag_of = [&](std::uint32_t index) { return tags[index]; };
+  CHECK(life_tags::write(bytes.data(), 4, tag_of) == bytes.data() + bytes.size());
+  CHECK(hex(bytes) == "040000002e79db6443e2ee910100000000000000");
+  const auto read = life_tags::read(bytes, 4);
+  REQUIRE(read);
+  for (std::uint32_t i = 0; i < tags.size(); ++i) CHECK((*read)[i] == tags[i]);
+  for (const std::uint32_t members : {0U, 3U, 5U, UINT32_MAX})
+    CHECK(life_tags::read(bytes, members).error() == errc::malformed);
+  CHECK(life_tags::read(std::span(bytes).first(19), 4).error() == errc::malformed);
 }
 
 TEST_CASE("what answers in parts need lies on the wire as documented", "[golden]") {

@@ -297,11 +297,6 @@ TEST_CASE("a broadcast that cannot be repaired says so before anything is sent",
   };
   refused(g, {.on_failure = repair, .until = quorum{2}});
   refused(g, {.on_failure = repair, .last = true});
-  group_options later;
-  later.populate = populate::delayed;
-  refused(c.run(c[0].create_group<probe>(c.targets(), later)).value(), {.on_failure = repair});
-  const auto members = membership::make(c.targets()).value();
-  refused(c[0].adopt_group<probe>(1, members, {}).value(), {.on_failure = repair});
   CHECK(service.log->executed.empty());
 }
 

@@ -69,10 +69,15 @@ TEST_CASE("the account of a broadcast is exact whichever member is killed at whi
 }
 
 TEST_CASE("a member that reboots at whichever step executes once, although its next life holds the group") {
+  using enum kill_group;
+  const auto [policy, group] = GENERATE(table<scoll::failure_policy, kill_group>({{scoll::degrade, adopted},
+                                                                                  {scoll::repair, adopted},
+                                                                                  {scoll::repair, unheard_of},
+                                                                                  {scoll::repair, delayed}}));
   for (const scoll::tree_spec& tree :
        {scoll::tree_spec(scoll::chain{}), scoll::tree_spec(scoll::knomial{2})}) {
     for (const std::uint32_t members : {2U, 5U}) {
-      const exhausted found = strike_each_member({tree, members, scoll::degrade, true}, member_end::reboot);
+      const exhausted found = strike_each_member({tree, members, policy, group}, member_end::reboot);
       INFO(found.part << ": " << found.violation << (found.way.empty() ? "" : ": " + found.way.back()));
       CHECK(found.violation.empty());
       CHECK(found.cases > 10);

@@ -11,6 +11,7 @@
 #include "tools/scoll-sim/cluster/streams.hpp"
 #include "tools/scoll-sim/cluster/times.hpp"
 #include "tools/scoll-sim/cluster/witnessed.hpp"
+#include "transport/session/session.hpp"
 
 // The broadcasts, from their request to their outcome.
 namespace scoll::sim {
@@ -45,8 +46,16 @@ void choose_condition(broadcast_record& b, const events::policy& chosen, const r
   b.options.until = quorum_sets(b.sets);
 }
 
-bool can_be_repaired(const group_record& g, const bcast_options& options) {
-  return g.created_by_a_host() && !g.delayed && !options.last && !options.same_view && !options.bulk.given();
+/// True if a host has heard of that life of another one, and of no later one.
+bool knows(const life& hearer, const life& other) {
+  const node_id node = other.host + 1;
+  const transport::session* const peer = hearer.member->wire().find(node);
+  const std::uint64_t met = peer != nullptr ? peer->peer_incarnation() : 0;
+  return std::max(met, detail::node_access::engine(*hearer.member).lives().latest(node)) == other.incarnation;
+}
+
+bool can_be_repaired(const bcast_options& options) {
+  return !options.last && !options.same_view && !options.bulk.given();
 }
 
 }  // namespace
@@ -113,7 +122,7 @@ bcast_options cluster::options_of(const events::bcast& e, const events::manner& 
   }
   options.last = terms_.lasts.contains(e.number) && !b.group->adopted;
   freights_.load(e.number, options);
-  if (policy != terms_.policies.end() && policy->second.repairs && can_be_repaired(*b.group, options))
+  if (policy != terms_.policies.end() && policy->second.repairs && can_be_repaired(options))
     options.on_failure = repair;
   return options;
 }
@@ -194,6 +203,10 @@ task<void> cluster::run_broadcast_of(life& root, group_record& g, broadcast_reco
   const rank_set asked = where.addressed();
   const detail::known_lives& lives = detail::node_access::engine(*root.member).lives();
   asked.for_each([&](std::uint32_t rank) { b.dead_known |= lives.is_dead(g.members[rank] + 1); });
+  asked.for_each([&](std::uint32_t rank) {
+    const life* const present = lives_[g.members[rank]];
+    if (b.names_lives() && present != nullptr && knows(root, *present)) b.known.insert(rank);
+  });
   const auto policy = terms_.policies.find(b.number);
   const bool whole = b.options.bulk.given() || policy == terms_.policies.end() || policy->second.share == 0;
   if (!whole) choose_condition(b, policy->second, asked);

@@ -391,6 +391,7 @@ void cluster::began(std::uint64_t broadcast, const bcast_context& c) {
   const auto held = detail::node_access::engine(*m.executor->member).find_group(*b.group->id);
   m.after_revoke |= held != nullptr && held->revoked != nullptr;
   if (rank != b.root_rank && b.options.last) b.overtook |= has_earlier_one(b);
+  m.by_another_round |= c.id().attempt != 0;
   if (rank != b.root_rank) in_use_.emplace(m.executor->number, b.group->number);
   if (b.manner.to != audience::chosen) note_view(b, m);
 }

@@ -71,6 +71,8 @@ struct group_record {
     return !adopted || (adopted->holders == adopted->members && adopted->dissenters.empty());
   }
   bool created_by_a_host() const noexcept { return !adopted && !mapped; }
+  /// True if a new life of a member can take part in what an earlier one has seen.
+  bool admits_new_lives() const noexcept { return !created_by_a_host() || delayed; }
   std::uint32_t entities_at(std::uint32_t host) const noexcept {
     constexpr std::uint32_t more_than_a_message_holds = 500;
     if (like != nullptr) return like->entities_at(host);
@@ -90,12 +92,13 @@ struct member_record {
   const life* executor = nullptr;  ///< the life that executed it last
   nanoseconds last_begun{0};       ///< in the world's time
   nanoseconds last_left{0};
-  nanoseconds most_left{0};     ///< the longest time that it was given
-  std::uint32_t crossings = 0;  ///< the children in other zones that it sent to when it executed last
-  bool near_first = false;      ///< it sent to one of them after a child in its own zone
-  bool after_revoke = false;    ///< it executed although its group was revoked there
-  bool dissents = false;        ///< it saw others alive than the broadcast addresses, from its beginning on
-  bool wavers = false;          ///< its view changed after the beginning
+  nanoseconds most_left{0};       ///< the longest time that it was given
+  std::uint32_t crossings = 0;    ///< the children in other zones that it sent to when it executed last
+  bool near_first = false;        ///< it sent to one of them after a child in its own zone
+  bool after_revoke = false;      ///< it executed although its group was revoked there
+  bool dissents = false;          ///< it saw others alive than the broadcast addresses, from its beginning on
+  bool wavers = false;            ///< its view changed after the beginning
+  bool by_another_round = false;  ///< it executed in a further round
 };
 
 struct broadcast_record {
@@ -111,6 +114,7 @@ struct broadcast_record {
   nanoseconds bound{0};  ///< for all of it
   nanoseconds cancelled_at{0};
   bool dead_known = false;  ///< its root knew that some of those that it addresses were dead
+  number_set known;         ///< if it names lives: the ranks whose present one its root knew at first
   bool held = false;        ///< it had to wait until the root may begin broadcasts
   bool stray = false;       ///< no member may execute it
   bool too_late = false;    ///< its root had begun its last broadcast to the group when this one ended
@@ -149,6 +153,8 @@ struct broadcast_record {
   /// True if its root ended it.
   bool was_stopped() const noexcept { return cancelled || (stream && stream->over); }
   bool has_condition() const noexcept { return !options.until.is_everyone(); }
+  /// True if its requests say which lives may execute.
+  bool names_lives() const noexcept { return options.on_failure == repair && group->admits_new_lives(); }
   /// The account at the end, and the time of that.
   const outcome& last_account() const noexcept { return rest_done ? rest : account; }
   nanoseconds last_ended() const noexcept { return rest_done ? rest_ended : ended; }

@@ -68,6 +68,16 @@ void note_refusals(const broadcast_record& b, coverage& seen) {
   seen.saw(mark::reply_refused, has_cause(b, errc::io_error, phase::reply));
 }
 
+/// Looks at a broadcast whose requests say which lives may execute.
+void note_lives(const broadcast_record& b, coverage& seen) {
+  if (!b.names_lives()) return;
+  seen.saw(mark::lives_named, reached_others(b));
+  for (const std::uint32_t rank : b.addressed) {
+    const mark asked = b.known.contains(rank) ? mark::life_asked_again : mark::other_life_asked;
+    seen.saw(asked, b.members[rank].by_another_round);
+  }
+}
+
 void note_last(const broadcast_record& b, coverage& seen) {
   const group_record& g = *b.group;
   seen.saw(mark::after_the_last, b.too_late && !b.outcome_status && b.outcome_status.error() == errc::stale);
@@ -174,6 +184,7 @@ void note_witnessed(const broadcast_record& b, const freights::freight* load, co
   note_groups(b, seen);
   note_refusals(b, seen);
   note_last(b, seen);
+  note_lives(b, seen);
   note_audience(b, seen);
   note_hooks(b, seen);
   note_freight(b, load, seen);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,6 +20,13 @@ namespace {
 
 constexpr std::array policies{degrade, fail_fast, repair};
 constexpr std::array ends{member_end::loud, member_end::silent, member_end::reboot, member_end::doubted};
+
+/// The groups in which a policy is tried.
+std::span<const kill_group> groups_for(failure_policy policy) {
+  using enum kill_group;
+  static constexpr std::array all{created, adopted, unheard_of, delayed};
+  return std::span(all).first(policy == repair ? 4 : 2);
+}
 
 std::array<tree_spec, 4> trees() {
   return {tree_spec(chain{}), tree_spec(knomial{2}), tree_spec(knomial{4}), tree_spec(kary{3})};
@@ -126,7 +134,7 @@ exhausted strike_drawn_pairs(std::uint32_t most_members, std::uint32_t draws, st
   while (part.cases < draws) {
     const auto members = static_cast<std::uint32_t>(3 + random.below(most_members - 2));
     kill_subject subject{one_of(trees()), members, one_of(policies)};
-    subject.out_of_band = subject.policy != repair && random.chance(1, 2);
+    subject.group = one_of(groups_for(subject.policy));
     const auto first = static_cast<std::uint32_t>(random.below(members));
     const auto second = static_cast<std::uint32_t>((first + 1 + random.below(members - 1)) % members);
     const timed_blow one{static_cast<std::uint32_t>(random.below(steps_after(subject, {}) + 1)),
@@ -150,14 +158,15 @@ std::uint32_t most_members(const exhaust_settings& settings) {
 
 using part_makers = std::vector<std::function<exhausted()>>;
 
-/// Calls `add(subject)` for every tree and policy, in a created group and out of band, in groups of `least` to
-/// `most` members.
+/// Calls `add(subject)` for every tree and policy, in a created group and in those that new lives can enter, in groups of
+/// `least` to `most` members.
 template <class Add>
 void each_subject(std::uint32_t least, std::uint32_t most, Add&& add) {
   for (std::uint32_t members = least; members <= most; ++members) {
     for (const tree_spec& tree : trees()) {
-      for (const failure_policy policy : policies) add(kill_subject{tree, members, policy});
-      for (const failure_policy policy : {degrade, fail_fast}) add(kill_subject{tree, members, policy, true});
+      for (const failure_policy policy : policies) {
+        for (const kill_group group : groups_for(policy)) add(kill_subject{tree, members, policy, group});
+      }
     }
   }
 }

@@ -30,6 +30,16 @@ std::string_view to_string(failure_policy policy) {
   return "?";
 }
 
+std::string_view to_string(kill_group group) {
+  switch (group) {
+    case kill_group::created: return "";
+    case kill_group::adopted: return " out of band";
+    case kill_group::unheard_of: return " out of band whose lives are not known";
+    case kill_group::delayed: return " told with the broadcast";
+  }
+  return "?";
+}
+
 plan plan_of(const kill_subject& s) {
   plan p;
   p.hosts = s.members;
@@ -50,8 +60,8 @@ std::string_view to_string(member_end what) {
 }
 
 std::string to_string(const kill_subject& s) {
-  return fmt::format("{} over {} members{}, {}", scoll::to_string(s.tree), s.members,
-                     s.out_of_band ? " out of band" : "", to_string(s.policy));
+  return fmt::format("{} over {} members{}, {}", scoll::to_string(s.tree), s.members, to_string(s.group),
+                     to_string(s.policy));
 }
 
 // ---- the run
@@ -81,16 +91,22 @@ kill_trial::kill_trial(const kill_subject& subject)
 void kill_trial::make_group() {
   const number_set all = number_set::below(subject_.members);
   const std::uint32_t parameter = subject_.tree.params[0];
-  if (!subject_.out_of_band) {
+  const bool delayed = subject_.group == kill_group::delayed;
+  if (delayed || subject_.group == kill_group::created) {
     events::group made;
     made.number = asked_group;
     made.tree = subject_.tree.kind;
     made.tree_parameter = parameter;
     made.members = all;
-    made.lasting = true;
-    return carry_out(made);
+    made.lasting = !delayed;
+    made.delayed = delayed;
+    carry_out(made);
+  } else {
+    carry_out(events::adopt{asked_group, subject_.tree.kind, parameter, all, service_kind::bare, all, {}});
   }
-  carry_out(events::adopt{asked_group, subject_.tree.kind, parameter, all, service_kind::bare, all, {}});
+  const bool told = delayed || subject_.group == kill_group::adopted;
+  for (std::uint32_t host = 1; host < subject_.members && told; ++host)
+    carry_out(events::verdict{0, host, news::alive});
 }
 
 std::uint32_t kill_trial::run(std::uint32_t steps) {
@@ -210,10 +226,16 @@ bool kill_trial::cuts_off(const blow& b, std::uint32_t rank) const {
   return b.victim == rank || (b.what == member_end::doubted && b.victim == 0 && harms(b, rank));
 }
 
+/// True if the root asks members that are lost to execute. If it does not know their lives, it asks them only what
+/// they have done.
+bool kill_trial::finds_others() const {
+  return subject_.policy == repair && subject_.group != kill_group::unheard_of;
+}
+
 /// True for members that lose nothing: others find a way to them, if the policy looks for one.
 bool kill_trial::is_safe(std::uint32_t rank) const {
   return std::ranges::none_of(
-      blows_, [&](const blow& b) { return subject_.policy == repair ? cuts_off(b, rank) : harms(b, rank); });
+      blows_, [&](const blow& b) { return finds_others() ? cuts_off(b, rank) : harms(b, rank); });
 }
 
 /// True if the broadcast may have been stopped by a failure.

@@ -35,12 +35,20 @@ struct blow {
   std::optional<std::uint32_t> hearer{};  ///< the only rank that calls it dead; none: all others do
 };
 
+/// The group of a broadcast, and what its root knows of the lives of its members.
+enum class kill_group : std::uint8_t {
+  created,     ///< at once, so that a new life of a member does not hold it
+  adopted,     ///< out of band, so that new lives hold it, too; the root knows the first ones
+  unheard_of,  ///< likewise, and the root knows no life that it is not connected to
+  delayed,     ///< new lives hear of it by a broadcast; the root knows the first ones
+};
+
 /// The broadcast of a run.
 struct kill_subject {
   tree_spec tree;
   std::uint32_t members = 2;
   failure_policy policy = degrade;
-  bool out_of_band = false;  ///< new lives of members hold the group, too; it is not repaired
+  kill_group group = kill_group::created;
 };
 
 std::string to_string(const kill_subject& subject);
@@ -81,6 +89,7 @@ class kill_trial {
   bool over() const { return root_died() || told().done; }
   bool is_at_rest() const;
   void make_group();
+  bool finds_others() const;
 
   bool is_below(std::uint32_t member, std::uint32_t ancestor) const;
   bool stops() const;

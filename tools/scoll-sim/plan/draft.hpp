@@ -105,6 +105,7 @@ void draw_broadcasts(draft& d);
 void draw_manners(draft& d);
 void draw_policies(draft& d);
 void draw_readings(draft& d);
+void draw_overtaken(draft& d);
 void draw_freights(draft& d);
 void draw_last_broadcasts(draft& d);
 void draw_strays(draft& d);

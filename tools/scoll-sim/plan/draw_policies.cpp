@@ -1,8 +1,17 @@
+#include <utility>
+#include <vector>
+
+#include "scoll/tree/chain.hpp"
 #include "tools/scoll-sim/plan/draft.hpp"
 
 // What broadcasts do when members fail: the workload `failures`. How their items are read: the workload `streams`.
 namespace scoll::sim {
 namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+constexpr std::uint64_t first_met_late = 70'000;  // numbers of groups, and of the only broadcast to each
 
 /// The root of a broadcast holds one of the others dead for a while, wrongly, and loses all below it.
 void draw_suspicion(draft& d, const drawn_broadcast& b, draws& random) {
@@ -41,6 +50,39 @@ void draw_policies(draft& d) {
     if (chosen.repairs) draw_suspicion(d, b, repairing);
     if (random.chance(1, 2)) d.add(nanoseconds(0), events::hooks{b.number, {}, failing, {}, {}});
     d.add(nanoseconds(0), chosen);
+  }
+}
+
+/// In a chain out of band, the root gives up a member whose request to the next one waits for a connection, and asks that
+/// one itself, which reboots. Then the first request reaches its new life.
+void draw_overtaken(draft& d) {
+  if (d.options().work != workload::failures || !d.has().verdicts || d.quiet || d.hosts() < 3) return;
+  for (std::uint64_t i = 0; i < 2 && d.crashes_left != 0; ++i) {
+    draws random = d.stream("overtaken", i);
+    if (!random.chance(1, 2)) continue;
+    --d.crashes_left;
+    number_set members;
+    while (members.size() < 3) members.insert(d.host(random));
+    std::vector<std::uint32_t> chain;
+    members.each([&](std::uint32_t host) { chain.push_back(host); });
+    const nanoseconds at = d.beginning() + random.moment(milliseconds(10), d.horizon);
+    const nanoseconds doubted = at + from_us(random.between(300, 3'000));
+    const nanoseconds crashed = doubted + from_us(random.between(20'000, 90'000));
+    const microseconds parted = as_us(random.between(100'000, 300'000));
+    const bool knows = random.chance(3, 4);
+    const std::uint64_t number = first_met_late + i;
+    d.add(at, events::adopt{number, scoll::chain::kind, 0, members, service_kind::bare, members, {}});
+    for (std::size_t to = 1; to < chain.size() && knows; ++to)
+      d.add(at, events::verdict{chain[0], chain[to], news::alive});
+    for (const auto& [from, to] : {std::pair(chain[1], chain[2]), std::pair(chain[2], chain[1])})
+      d.add(at, events::block{from, to, parted});
+    d.add(at, events::cut{chain[1], chain[2]});
+    d.add(at, events::policy{number, false, {}, as_us(0), 0, false, false, true, false});
+    d.add(at, events::bcast{number, number, chain[0], 0, as_us(0), as_us(0), as_us(0), as_us(0)});
+    d.add(doubted, events::verdict{chain[0], chain[1], news::falsely_dead});
+    d.add(crashed, events::crash{chain[2], false});
+    d.add(crashed, events::boot{chain[2]});
+    d.add(at + parted, events::verdict{chain[0], chain[1], news::alive});
   }
 }
 

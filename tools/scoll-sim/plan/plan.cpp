@@ -170,6 +170,7 @@ plan draw_plan(const plan_options& options) {
   draw_outages(d);
   draw_rail_faults(d);
   draw_faults(d);
+  draw_overtaken(d);
   draw_revokes(d);
   draw_liveness(d);
   draw_agreements(d);

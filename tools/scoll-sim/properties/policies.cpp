@@ -166,17 +166,21 @@ void the_others_are_found(const broadcast_record& b, const cluster& c, violation
         why.reporter != b.root_rank || why.where == phase::delivery;  // else the root has refused
     const bool bounded = why.what == errc::busy || why.what == errc::deadline_exceeded ||
                          why.what == errc::incomplete || !begun;
-    if (lost && !bounded && !is_touched(b, c, rank))
+    const bool may_be_another = state == member_state::unknown && b.group->admits_new_lives() &&
+                                !b.known.contains(rank);  // so it is asked what it has done, and no more
+    if (lost && !bounded && !may_be_another && !is_touched(b, c, rank))
       report(found, "repaired", b, fmt::format("rank {} is {}", rank, to_string(state)));
   }
 }
 
-/// A member knows what it has done as long as its root may ask. Only clocks that stand still, or a new life, can
-/// outlast that.
+/// A member knows what it has done as long as its root may ask. Only clocks that stand still, a new life, and the end
+/// of the group there can outlast that. A delayed group comes back after its end if its creator lives.
 void parts_are_kept(const broadcast_record& b, const cluster& c, violations& found) {
   const bool stalled =
       std::ranges::any_of(c.faults(), [&](const fault_record& f) { return f.stalls && f.until >= b.began; });
-  if (b.options.on_failure != repair || stalled) return;
+  const group_record& g = *b.group;
+  const bool ended = g.admits_new_lives() && (g.is_ending() || (g.delayed && c.was_accused(g.maker)));
+  if (b.options.on_failure != repair || stalled || ended) return;
   for (const std::uint32_t rank : b.addressed) {
     if (b.account.why(rank).what == errc::record_gone)
       report(found, "parts are kept", b, fmt::format("rank {} does not know", rank));

@@ -66,7 +66,7 @@ bool operation::prepared(status checked) {
 status operation::encode_rewritten() {
   transport::buffer_ref buffer = engine_->endpoint_.acquire_payload();
   if (!buffer) return engine_->wire().no_payload_left("a rewritten request");
-  const std::size_t before = subject_.head.bytes_before_request();
+  const std::size_t before = subject_.bytes_before_request();
   std::byte* const at = std::ranges::copy(request_.forwarded.bytes.first(before), buffer.data()).out;
   const auto size = table().encode_request(values_.request(), {at, max_request_bytes});
   if (!size) return size.error();

@@ -93,6 +93,12 @@ bool kept_part::is_known() const noexcept {
 
 void kept_part::take() {
   op_.own_.settled = true;
+  if (const errc why = op_.own_.barred; why != errc::ok) {
+    const error barred(why, why == errc::peer_rebooted
+                                ? "the root asks another life of this node"
+                                : "this node does not know any more if it has seen the broadcast");
+    return op_.mark_self(member_state::not_reached, op_.note(phase::admission, barred));
+  }
   if (op_.own_.record == nullptr) {
     const error gone(errc::record_gone, "what this node has done is not known any more");
     return op_.mark_self(member_state::unknown, op_.note(phase::admission, gone));

@@ -272,7 +272,7 @@ class operation final : operation_state, public list_hook<>, public rooted_opera
   error first_reason(const child& c, std::size_t mark) const;
 
   std::span<const std::byte> request_part() const noexcept {
-    return request_.forwarded.bytes.subspan(subject_.head.bytes_before_request());
+    return request_.forwarded.bytes.subspan(subject_.bytes_before_request());
   }
 
   bcast_context context_;

@@ -41,12 +41,14 @@ struct own_part {
   bool settled = false;                ///< its result is in the account
   error closed;                        ///< why it was asked to end, if it was
   bool elsewhere = false;              ///< another operation of the same broadcast does it, or has done it
+  errc barred = errc::ok;              ///< why this life must not do it, and has not done it
   std::shared_ptr<own_record> record;  ///< for further rounds; null if there will be none
   time_point hook_until{};             ///< its hook may go on until then, if that is after the answer
 
   void clear() noexcept {
     begun = settled = elsewhere = false;
     if (closed) closed = {};
+    barred = errc::ok;
     if (record != nullptr) record.reset();
     hook_until = {};
   }

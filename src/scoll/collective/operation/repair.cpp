@@ -5,11 +5,21 @@
 
 #include "scoll/collective/operation/fold.hpp"
 #include "scoll/collective/operation/operation.hpp"
+#include "scoll/collective/subset.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
 #include "scoll/tree/flat.hpp"
+#include "transport/session/session.hpp"
 
 namespace scoll::detail {
+namespace {
+
+/// The bytes that the creation of a delayed group may take beside a request.
+std::size_t riding_bytes(const group_state& group) {
+  return group.holders != nullptr ? group.riding_bytes() : 0;
+}
+
+}  // namespace
 
 error why_no_repair(const bcast_options& options, const addressees& to) {
   const auto beside = [](std::string_view what) {
@@ -19,15 +29,49 @@ error why_no_repair(const bcast_options& options, const addressees& to) {
   if (options.bulk.given()) return beside("with bulk data");
   if (options.last) return beside("that is the last of its root");
   if (options.same_view) return beside("to members that see the same alive");
-  if (to.group->id.creator == 0)
-    return beside("to a group out of band, which a new life of a member may hold,");
-  if (to.group->holders != nullptr)
-    return beside("to a delayed group, which a new life of a member may join until it is settled,");
-  return {};
+  if (!to.group->admits_new_lives()) return {};
+  const std::uint32_t members = to.subset != nullptr ? to.subset->size() : to.group->members->size();
+  const std::size_t ranks = to.subset != nullptr ? to.subset->encoded().size() : 0;
+  const std::size_t needed = life_tags::bytes_of(members) + ranks + riding_bytes(*to.group);
+  if (needed <= max_subset_bytes) return {};
+  return make_error(errc::unsupported,
+                    "a broadcast to {} members whose new lives can take part is not repaired: {} bytes would "
+                    "name them, {} fit",
+                    members, needed, max_subset_bytes);
+}
+
+/// A member of a group that its next lives can enter executes in the life that is known when the broadcast begins.
+broadcast_repair::broadcast_repair(operation& op) : op_(op) {
+  operation_subject& s = op_.subject_;
+  if (!s.group->admits_new_lives()) return;
+  s.head.flags |= collective_head::lives;
+  std::vector<life_tag> known;
+  known.reserve(s.members);
+  for (std::uint32_t r = 0; r != s.members; ++r) known.push_back(present_life(r));
+  permits_.begin(std::move(known));
 }
 
 broadcast_repair::~broadcast_repair() {
   SCOLL_ASSERT(rounds_.empty(), "a broadcast ends after its rounds");
+}
+
+/// The tag of the latest life of which this node has heard, by liveness or by a connection. If it has heard of none,
+/// any life.
+life_tag broadcast_repair::present_life(std::uint32_t relative) const {
+  engine& e = *op_.engine_;
+  const node_id node = op_.subject_.group->members->node(op_.subject_.rank_at(relative));
+  const transport::session* const peer = e.wire().find(node);
+  const std::uint64_t met = peer != nullptr ? peer->peer_incarnation() : 0;
+  const std::uint64_t latest = std::max(met, e.lives().latest(node));
+  return latest == 0 ? for_any_life : tag_of_life(latest);
+}
+
+std::byte* broadcast_repair::write_permits(std::byte* at) const {
+  const operation_subject& s = op_.subject_;
+  const bool of_any = SCOLL_MUTANT(first_round_untagged, "only further rounds say which life may execute");
+  return life_tags::write(at, s.members, [&](std::uint32_t index) {
+    return of_any ? for_any_life : permits_.of(to_relative(index, s.root, s.members));
+  });
 }
 
 /// Members have three quarters of a deadline for the first round. Without one, each kind of round has its time.
@@ -116,11 +160,23 @@ broadcast_repair::open_members broadcast_repair::find_open() const {
       if (r == 0 || final_.contains(r) || is_asked_now(r) || is_held_dead(r)) continue;
       const bool lost = asked_.contains(r) || s.tree.parent(s.members, r) == m.why.reporter;
       rank_set& into = lost ? open.lost : open.others;
-      if (into.ranges().size() < most_runs) into.append(r, r + 1);
+      if (!has_room_beside(into)) continue;
+      into.append(r, r + 1);
+      if (run.state == member_state::not_reached) open.untouched.append(r, r + 1);
     }
   }
   if (open.others.size() <= most_in_flat_round) open.lost = open.lost | std::exchange(open.others, {});
   return open;
+}
+
+/// True if a round that asks these members can ask one more.
+bool broadcast_repair::has_room_beside(const rank_set& members) const {
+  const std::size_t runs = members.ranges().size();
+  if (!permits_.needed()) return runs < most_runs;
+  // The root is asked as well, and ranks may wrap round the end of the membership.
+  const std::size_t ranks = 2 + (runs + 3) * bytes_of_a_run;
+  return ranks + life_tags::bytes_of(members.size() + 2) + riding_bytes(*op_.subject_.group) <=
+         max_subset_bytes;
 }
 
 // ---- the rounds
@@ -130,15 +186,15 @@ void broadcast_repair::begin_rounds() {
   due_ = never;
   const open_members open = find_open();
   final_ = final_ | open.lost;
-  if (!open.lost.empty()) begin_round(open.lost, true);
+  if (!open.lost.empty()) begin_round(open.lost, open.untouched, true);
   if (open.others.empty() || begun_ == most_rounds || rounds_.size() == most_at_once) return;
   asked_ = asked_ | open.others;
-  begin_round(open.others, false);
+  begin_round(open.others, open.untouched, false);
 }
 
 /// If there is no place or memory for a round, the members stay as they are.
-bool broadcast_repair::begin_round(const rank_set& members, bool flat) {
-  operation* const round = make_round(members, flat);
+bool broadcast_repair::begin_round(const rank_set& members, const rank_set& untouched, bool flat) {
+  operation* const round = make_round(members, untouched, flat);
   if (round == nullptr) return false;
   rounds_.push_back({round, members});
   ++op_.statistics().repair_rounds;
@@ -147,7 +203,7 @@ bool broadcast_repair::begin_round(const rank_set& members, bool flat) {
   return true;
 }
 
-operation* broadcast_repair::make_round(const rank_set& members, bool flat) {
+operation* broadcast_repair::make_round(const rank_set& members, const rank_set& untouched, bool flat) {
   const operation_subject& s = op_.subject_;
   engine& e = *op_.engine_;
   std::vector<std::uint32_t> ranks{s.group->self_rank};
@@ -177,7 +233,7 @@ operation* broadcast_repair::make_round(const rank_set& members, bool flat) {
   round->counter = op_.counter;
   round->bind(s.group, *among, s.service, *resolved, 0);
   status ready = round->parts().set_aside();
-  if (ready) ready = give_request(*round);
+  if (ready) ready = give_request(*round, untouched, flat);
   if (!ready) {
     e.retire(*round);
     return nullptr;
@@ -193,11 +249,20 @@ operation* broadcast_repair::make_round(const rank_set& members, bool flat) {
   return round;
 }
 
-/// The request of a round is that which `prepare` has left on the root.
-status broadcast_repair::give_request(operation& round) {
+/// The request of a round is that which `prepare` has left on the root. An untouched member that the root asks itself
+/// may execute in any life. Over a tree its present life may, so that it can be asked once more if that round loses it.
+status broadcast_repair::give_request(operation& round, const rank_set& untouched, bool flat) {
   transport::buffer_ref buffer = op_.engine_->wire().acquire_payload();
   if (!buffer) return op_.engine_->wire().no_payload_left("a request that is repeated");
-  std::byte* at = std::ranges::copy(round.subject_.subset->encoded(), buffer.data()).out;
+  const subset& among = *round.subject_.subset;
+  if (permits_.needed() && among.encoded().size() + life_tags::bytes_of(among.size()) > max_subset_bytes)
+    return error(errc::too_large, "the ranks of a round leave no room for the lives of its members");
+  std::byte* at = std::ranges::copy(among.encoded(), buffer.data()).out;
+  const auto permit = [&](std::uint32_t index) {
+    const std::uint32_t r = *op_.subject_.relative_of(among.rank_at(index));
+    return permits_.give(r, untouched.contains(r), flat ? for_any_life : present_life(r));
+  };
+  if (permits_.needed()) at = life_tags::write(at, among.size(), permit);
   at = std::ranges::copy(op_.request_part(), at).out;
   const std::span<const std::byte> bytes(buffer.data(), at);
   round.request_.forwarded = {std::move(buffer), bytes};

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "scoll/collective/operation/end_cause.hpp"
+#include "scoll/collective/operation/life_permits.hpp"
 #include "scoll/collective/options.hpp"
 #include "scoll/collective/rank_set.hpp"
 #include "scoll/coro/result.hpp"
@@ -30,11 +31,13 @@ error why_no_repair(const bcast_options& options, const addressees& to);
 /// ```
 class broadcast_repair {
  public:
-  explicit broadcast_repair(operation& op) noexcept : op_(op) {}
+  explicit broadcast_repair(operation& op);
   ~broadcast_repair();
   broadcast_repair(const broadcast_repair&) = delete;
   broadcast_repair& operator=(const broadcast_repair&) = delete;
 
+  /// Writes the permits of the first round (`life_permits`). Returns the end of what it has written.
+  std::byte* write_permits(std::byte* at) const;
   /// Divides the time of the broadcast between the first round and those that follow.
   void set_times();
   /// Takes what rounds have settled, and begins others. It is for moments at which every value in the account is
@@ -61,6 +64,8 @@ class broadcast_repair {
   static constexpr std::uint32_t most_in_flat_round = 16;
   /// So many runs of ranks are asked in one round, so that their encoded form always fits.
   static constexpr std::size_t most_runs = 512;
+  /// The bytes of a run of ranks beside tags of lives, in groups of up to two million members.
+  static constexpr std::size_t bytes_of_a_run = 5;
 
   /// A round that runs, or has answered, and the relative ranks in the broadcast of those that it asks.
   struct asking {
@@ -69,18 +74,21 @@ class broadcast_repair {
   };
   /// Members to be asked, by relative rank.
   struct open_members {
-    rank_set lost;    ///< directly, by their parents, or after a round over a tree
-    rank_set others;  ///< below these
+    rank_set lost;       ///< directly, by their parents, or after a round over a tree
+    rank_set others;     ///< below these
+    rank_set untouched;  ///< those of both to whom no request has come
     bool empty() const noexcept { return lost.empty() && others.empty(); }
   };
 
+  life_tag present_life(std::uint32_t relative) const;
   open_members find_open() const;
+  bool has_room_beside(const rank_set& members) const;
   bool is_held_dead(std::uint32_t relative) const;
   bool is_asked_now(std::uint32_t relative) const;
   void begin_rounds();
-  bool begin_round(const rank_set& members, bool flat);
-  operation* make_round(const rank_set& members, bool flat);
-  status give_request(operation& round);
+  bool begin_round(const rank_set& members, const rank_set& untouched, bool flat);
+  operation* make_round(const rank_set& members, const rank_set& untouched, bool flat);
+  status give_request(operation& round, const rank_set& untouched, bool flat);
   void take(operation& round);
 
   operation& op_;
@@ -88,6 +96,7 @@ class broadcast_repair {
   std::uint16_t begun_ = 0;
   bool ripe_ = false;
   time_point due_ = never;
+  life_permits permits_;
   rank_set asked_;  // in a round over a tree
   rank_set final_;  // asked by this node itself, so that nothing else can be tried
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -7,6 +8,7 @@
 
 #include "scoll/collective/collective_head.hpp"
 #include "scoll/collective/group_state.hpp"
+#include "scoll/collective/life_tag.hpp"
 #include "scoll/collective/subset.hpp"
 #include "scoll/detail/service_entry.hpp"
 #include "scoll/tree/any_tree.hpp"
@@ -43,6 +45,11 @@ struct operation_subject {
   bool is_relay() const noexcept { return as == role::relay; }
   /// The number of levels in this node's subtree; a leaf has 1.
   std::int64_t levels() const { return tree.subtree_levels(members, relative); }
+
+  /// The size of what lies in front of the request in the payload.
+  std::size_t bytes_before_request() const noexcept {
+    return head.bytes_before_request() + (head.names_lives() ? life_tags::bytes_of(members) : 0);
+  }
 
   /// The rank in the group of a relative rank.
   std::uint32_t rank_at(std::uint32_t relative_rank) const noexcept {
