@@ -22,7 +22,7 @@ using namespace scoll;
 using namespace scoll::transport;
 
 /// Every member answers with its rank plus one.
-struct add_ranks {
+struct count_survivors {
   static constexpr service_id id{0x0103};
   static constexpr bool short_execute = true;
   using request = wire::borrowed_bytes;
@@ -30,16 +30,16 @@ struct add_ranks {
   static reply execute(const request&, bcast_context& c) { return {std::uint64_t{c.rank()} + 1}; }
 };
 
-class process final : public node_process {
+class losing_process final : public node_process {
  public:
-  process(member& me, const setting& s) : node_process(me, s.congestion_control), setting_(s) {
-    node_.serve(add_ranks{}).value();
+  losing_process(member& me, const setting& s) : node_process(me, s.congestion_control), setting_(s) {
+    node_.serve(count_survivors{}).value();
     me.page().pid = getpid();
     join();
   }
 
  private:
-  using group_of_all = group<add_ranks>;
+  using group_of_all = group<count_survivors>;
 
   /// How a broadcast ended in which a process was killed.
   struct blow {
@@ -96,7 +96,7 @@ class process final : public node_process {
   task<group_of_all> group_of_the_living() {
     std::vector<target> targets;
     for (std::uint32_t rank = 0; rank < setting_.nodes; ++rank) targets.push_back({living_[rank] + 1, {}});
-    auto created = co_await node_.create_group<add_ranks>(targets, {.tree = setting_.tree});
+    auto created = co_await node_.create_group<count_survivors>(targets, {.tree = setting_.tree});
     if (!created) me_.give_up(describe(created.error()));
     co_return *created;
   }
@@ -179,7 +179,7 @@ class process final : public node_process {
 
 void play_loss(member& me, const setting& s) {
   // The objects are not destroyed: the process ends without an orderly shutdown.
-  (new process(me, s))->run();
+  (new losing_process(me, s))->run();
 }
 
 }  // namespace bench::bcast

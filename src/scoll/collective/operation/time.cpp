@@ -35,8 +35,8 @@ status operation::set_bounds(const bcast_options& options) {
   const nanoseconds known = subject_.group->round_trip;
   const nanoseconds round_trip = known.count() == 0 ? defaults.rtt_estimate : known;
   subject_.head.rtt_us = micros_on_wire(round_trip);
-  const status fits = times_.set_bounds(options.deadline, engine_->executor_.now(), round_trip,
-                                        defaults.level_margin, processing, subject_.levels());
+  status fits = times_.set_bounds(options.deadline, engine_->executor_.now(), round_trip,
+                                  defaults.level_margin, processing, subject_.levels());
   subject_.head.margin_us = micros_on_wire(times_.margin);
   return fits;
 }
