@@ -302,7 +302,7 @@ result<tree_place> engine::place_in(group_state& group, const collective_head& h
   here.relative = to_relative(*self, *root, here.members);
   if (here.relative == 0) return error(errc::not_parent, "the root got its own broadcast");
   tree_fault fault = tree_fault::none;
-  here.tree = group.resolve({head.tree_kind, head.tree_params}, among, head.root_rank, fault);
+  here.tree = group.resolve(head.tree(), among, head.root_rank, fault);
   if (here.tree == nullptr) return error(errc::unknown_tree, describe(fault));
   const std::uint32_t parent = here.tree->parent(here.members, here.relative);
   if (parent >= here.members) return error(errc::unknown_tree, "the tree names a parent beyond its members");

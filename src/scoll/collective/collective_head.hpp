@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "scoll/ids.hpp"
+#include "scoll/tree/flat.hpp"
 #include "scoll/tree/spec.hpp"
 
 namespace scoll::detail {
@@ -77,10 +78,12 @@ struct collective_head {
   static constexpr std::uint16_t caller_follows = 4096;
   /// Members reply with streams of items, in parts of the reply.
   static constexpr std::uint16_t streams = 8192;
+  /// In a further round: the root asks everybody itself, and not over the group's tree.
+  static constexpr std::uint16_t direct = 16384;
   /// The flags that this version knows; a request with any other one is malformed.
   static constexpr std::uint16_t known_flags =
       living | same_view | last | creation_rides | creation_is_descriptor | retain | tell_losses | tell_all |
-      trace | lives | bulk_follows | declines_bulk | caller_follows | streams;
+      trace | lives | bulk_follows | declines_bulk | caller_follows | streams | direct;
 
   /// The size of what lies in front of the request in the payload, without the tags of lives.
   std::size_t bytes_before_request() const noexcept { return std::size_t{creation_bytes} + subset_bytes; }
@@ -93,10 +96,14 @@ struct collective_head {
   bool streams_items() const noexcept { return (flags & streams) != 0; }
   /// True if members keep what they have done.
   bool keeps_parts() const noexcept { return (flags & retain) != 0; }
+  /// The tree of the group, and the one that the request goes over.
+  tree_spec group_tree() const noexcept { return {tree_kind, tree_params}; }
+  tree_spec tree() const noexcept { return (flags & direct) != 0 ? tree_spec(flat{}) : group_tree(); }
   /// True if it says which lives of its members may execute.
   bool names_lives() const noexcept { return (flags & lives) != 0; }
   /// True if the flags are known and go together, and it is no further round of what is not kept.
   bool has_valid_flags() const noexcept {
+    if ((flags & direct) != 0 && operation.attempt == 0) return false;
     constexpr std::uint16_t of_broadcasts = retain | tell_losses | tell_all | trace | streams;
     constexpr std::uint16_t not_kept = tell_all | last | bulk_follows;
     if ((flags & ~known_flags) != 0 || ((flags & of_broadcasts) != 0 && !is_broadcast())) return false;

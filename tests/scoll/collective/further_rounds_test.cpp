@@ -94,6 +94,20 @@ void does_nothing(const outsider::answer& a, member_state state, errc why) {
 
 }  // namespace
 
+TEST_CASE("a round that its root asks itself goes over no tree, and its head keeps the group's") {
+  asking_root root;
+  collective_head h = root.head(1, 1, repairs | collective_head::direct);
+  h.tree_kind = 99;
+  CHECK_FALSE(root.ask(h).refused);
+  CHECK(root.executed() == 1);
+  h.operation.counter = 2;
+  h.flags = repairs;
+  CHECK(root.ask(h).refused == errc::unknown_tree);
+  h = root.head(3, 0, repairs | collective_head::direct);
+  CHECK(root.ask(h).refused == errc::malformed);
+  CHECK(root.executed() == 1);
+}
+
 TEST_CASE("a member gives its reply to each further round, and executes once", "[repair]") {
   asking_root root;
   const auto first = root.ask(root.head(5, 0));

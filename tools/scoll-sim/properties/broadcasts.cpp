@@ -56,11 +56,15 @@ void not_reached_did_not(const broadcast_record& b, violations& found) {
   }
 }
 
-/// A request that has not left its sender is for the next life of a member that reboots.
+/// A request that has not left its sender is for the next life of a member that reboots. That life may say itself
+/// that the root asks another one.
 void a_reboot_ends_nothing_unsent(const broadcast_record& b, violations& found) {
+  const bool names_lives = b.options.on_failure == repair && b.group->admits_new_lives();
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
+    const cause& why = b.account.why(rank);
     const bool unsent = b.account.state(rank) == member_state::not_reached;
-    if (unsent && b.account.why(rank).what == errc::peer_rebooted)
+    const bool barred = names_lives && why.where == phase::admission && why.reporter == rank;
+    if (unsent && !barred && why.what == errc::peer_rebooted)
       report(found, "a reboot ends nothing unsent", b, fmt::format("rank {} was not asked", rank));
   }
 }

@@ -168,7 +168,8 @@ void the_others_are_found(const broadcast_record& b, const cluster& c, violation
                          why.what == errc::incomplete || !begun;
     const bool may_be_another = state == member_state::unknown && b.group->admits_new_lives() &&
                                 !b.known.contains(rank);  // so it is asked what it has done, and no more
-    if (lost && !bounded && !may_be_another && !is_touched(b, c, rank))
+    const bool may_not_hold = state == member_state::unknown && !b.group->known_to_all();
+    if (lost && !bounded && !may_be_another && !may_not_hold && !is_touched(b, c, rank))
       report(found, "repaired", b, fmt::format("rank {} is {}", rank, to_string(state)));
   }
 }

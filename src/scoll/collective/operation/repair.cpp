@@ -221,9 +221,8 @@ operation* broadcast_repair::make_round(const rank_set& members, const rank_set&
   collective_head& head = round->subject_.head;
   head = s.head;
   head.operation.attempt = ++begun_;
-  head.tree_kind = tree.kind;
-  head.tree_params = tree.params;
   head.flags = static_cast<std::uint16_t>(head.flags & ~(collective_head::living | collective_head::trace));
+  if (flat) head.flags |= collective_head::direct;
   head.subset_digest = (*among)->digest();
   head.subset_bytes = static_cast<std::uint16_t>((*among)->encoded().size());
   round->subject_.as = operation_subject::role::root;
