@@ -84,9 +84,10 @@ void a_condition_is_what_it_says(const broadcast_record& b, violations& found) {
     report(found, "a condition is what it says", b, "it could still hold");
 }
 
-/// Without faults, the await ends soon after the work of the members that make the condition hold.
+/// Without faults, the await ends soon after the work of the members that make the condition hold. Who cancels it hears
+/// of replies with the acknowledgements.
 void a_condition_is_met_soon(const broadcast_record& b, const cluster& c, violations& found) {
-  if (!c.faults().empty() || !b.outcome_status || prepares(b.group->service)) return;
+  if (!c.faults().empty() || !b.outcome_status || prepares(b.group->service) || b.cancelled) return;
   nanoseconds latest{0};
   const auto time_of = [&](const rank_set& among, std::uint32_t needed) {
     std::vector<nanoseconds> done;
@@ -168,7 +169,8 @@ void the_others_are_found(const broadcast_record& b, const cluster& c, violation
                          why.what == errc::incomplete || !begun;
     const bool may_be_another = state == member_state::unknown && b.group->admits_new_lives() &&
                                 !b.known.contains(rank);  // so it is asked what it has done, and no more
-    const bool may_not_hold = state == member_state::unknown && !b.group->known_to_all();
+    const bool ended_there = why.what == errc::unknown_group && why.reporter == rank;
+    const bool may_not_hold = ended_there || (state == member_state::unknown && !b.group->known_to_all());
     if (lost && !bounded && !may_be_another && !may_not_hold && !is_touched(b, c, rank))
       report(found, "repaired", b, fmt::format("rank {} is {}", rank, to_string(state)));
   }
