@@ -79,7 +79,10 @@ result<std::shared_ptr<group_state>> group_table::install(const collective_head&
     return error(errc::malformed, "the membership does not have the digest of its group id");
   const auto rank = members->rank_of(self_);
   if (!rank) return make_error(errc::not_member, "node {} is not in the group", self_);
-  auto group = make(head.group, std::move(members), *rank, service_id{head.service}, head.group_tree());
+  const bool of_round =
+      SCOLL_MUTANT(round_gives_its_tree, "a group that a further round brings has the tree of that round");
+  const tree_spec tree = of_round ? head.tree() : head.group_tree();
+  auto group = make(head.group, std::move(members), *rank, service_id{head.service}, tree);
   group->tentative = true;
   group->name = terms.name;
   group->inline_only = terms.inline_only;
