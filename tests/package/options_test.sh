@@ -41,7 +41,7 @@ expect_tests() { # SCRIPTS NUMBER
 configure -DSCOLL_BUILD_TESTS=ON
 expect_tests "" 0
 configure -DSCOLL_BUILD_EXAMPLES=ON
-expect_tests "demo_keys_test demo_test shardctl_epochs_test shardctl_groups_test shardctl_install_test shardctl_ls_test shardctl_test" 0
+expect_tests "demo_keys_test demo_test shardctl_clients_test shardctl_epochs_test shardctl_groups_test shardctl_install_test shardctl_ls_test shardctl_test" 0
 configure -DSCOLL_BUILD_{TOOLS,EXAMPLES}=ON
 expect_tests "$(scripts)" 1
 
