@@ -10,8 +10,8 @@
 
 namespace bench::bcast {
 
-/// What is noted of each repetition, in this order, in ns. In each, two processes are killed, one after the other,
-/// each while a broadcast is under way.
+/// The times that the root notes of each repetition, in this order, in ns. A repetition kills two processes, one
+/// after the other, each while a broadcast is under way.
 enum class loss_figure : std::uint8_t {
   clean,          ///< a broadcast in which nobody dies, to as many processes
   repair,         ///< from the news of the first death to the result, with repair

@@ -34,8 +34,8 @@ milliseconds silence_of(const json& command, const cluster_config& config) {
   return milliseconds(static_cast<std::int64_t>(seconds * 1000)) + milliseconds(10'000);
 }
 
-json command_of(const std::string& name, const arguments& args) {
-  json command;
+json command_of(const std::string& name, const arguments& args, const json& fields) {
+  json command = fields;
   command["command"] = name;
   if (args.timeout_s > 0) command["timeout_s"] = args.timeout_s;
   if (args.living) command["living"] = true;

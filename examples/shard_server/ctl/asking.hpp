@@ -18,8 +18,8 @@ progress_style progress_of(const arguments& args);
 /// The longest silence expected from a server: its own limit, plus the time it needs to find out which
 /// members are missing.
 std::chrono::milliseconds silence_of(const nlohmann::json& command, const cluster_config& config);
-/// A command with the options that all commands have.
-nlohmann::json command_of(const std::string& name, const arguments& args);
+/// A command with these fields and the options that all commands have.
+nlohmann::json command_of(const std::string& name, const arguments& args, const nlohmann::json& fields = {});
 
 /// Says that no server can be asked, and returns the exit status for it.
 int unreachable();

@@ -12,11 +12,10 @@ namespace shard::ctl {
 using nlohmann::json;
 
 int layout(const arguments& args) {
-  json command = command_of("layout", args);
-  command["slots"] = args.slots;
-  command["delayed"] = args.delayed;
-  command["inline_only"] = args.inline_only;
-  return ask(args, command);
+  return ask(
+      args,
+      command_of("layout", args,
+                 {{"slots", args.slots}, {"delayed", args.delayed}, {"inline_only", args.inline_only}}));
 }
 
 int pools(const arguments& args) {
@@ -53,42 +52,27 @@ int pool(const arguments& args) {
 }
 
 int maintenance(const arguments& args) {
-  json command = command_of("maintenance", args);
-  command["step"] = args.step;
-  command["note"] = args.text;
-  return ask(args, command);
+  return ask(args, command_of("maintenance", args, {{"step", args.step}, {"note", args.text}}));
 }
 
 int leader(const arguments& args) {
-  json command = command_of("leader", args);
-  command["again"] = args.again;
-  return ask(args, command);
+  return ask(args, command_of("leader", args, {{"again", args.again}}));
 }
 
 int commit(const arguments& args) {
-  json command = command_of("commit", args);
-  command["note"] = args.text;
-  return ask(args, command);
+  return ask(args, command_of("commit", args, {{"note", args.text}}));
 }
 
 int evict(const arguments& args) {
-  json command = command_of("evict", args);
-  command["client"] = args.client;
-  command["note"] = args.text;
-  return ask(args, command);
+  return ask(args, command_of("evict", args, {{"client", args.client}, {"note", args.text}}));
 }
 
 int admit(const arguments& args) {
-  json command = command_of("admit", args);
-  command["client"] = args.client;
-  return ask(args, command);
+  return ask(args, command_of("admit", args, {{"client", args.client}}));
 }
 
 int revoke(const arguments& args) {
-  json command = command_of("revoke", args);
-  command["code"] = args.code;
-  command["text"] = args.text;
-  return ask(args, command);
+  return ask(args, command_of("revoke", args, {{"code", args.code}, {"text", args.text}}));
 }
 
 }  // namespace shard::ctl

@@ -25,21 +25,15 @@ int ask_plain(const std::string& name, const arguments& args) {
 }
 
 int scrub(const arguments& args) {
-  json command = command_of("scrub", args);
-  command["pace_ms"] = args.pace_ms;
-  return ask(args, command);
+  return ask(args, command_of("scrub", args, {{"pace_ms", args.pace_ms}}));
 }
 
 int find(const arguments& args) {
-  json command = command_of("find", args);
-  command["pattern"] = args.text;
-  return ask(args, command);
+  return ask(args, command_of("find", args, {{"pattern", args.text}}));
 }
 
 int where(const arguments& args) {
-  json command = command_of("where", args);
-  command["object"] = args.text;
-  return ask(args, command);
+  return ask(args, command_of("where", args, {{"object", args.text}}));
 }
 
 int ingest(const arguments& args) {
