@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 
 #include "transport/sim/sim_world.hpp"
@@ -28,6 +29,11 @@ class virtual_executor final : private detail::world_of_one, public sim_executor
   ~virtual_executor() override = default;
 
   void post(posted_node& node) noexcept override;
+  /// Calls `when_giving_way`, if it is set.
+  void give_way() noexcept override {
+    if (when_giving_way) when_giving_way();
+  }
+  std::function<void()> when_giving_way;
 
   /// Runs everything that is ready at the present time. Returns how many nodes and timers ran.
   std::size_t run_now() noexcept;

@@ -1,3 +1,5 @@
+#include <array>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,6 +10,7 @@
 #include "scoll/collective/group_admin.hpp"
 #include "scoll/collective/notice_head.hpp"
 #include "scoll/collective/revoke_report.hpp"
+#include "scoll/tree/any_tree.hpp"
 
 using namespace scoll;
 using namespace scoll::test;
@@ -79,6 +82,29 @@ TEST_CASE("a revoke reaches every member, and nothing of the group begins any mo
   }
   CHECK(r.service.log->executed.empty());
   CHECK(r.c.quiet());
+}
+
+TEST_CASE("who hears of a revoke tells its children first, gives way, and then tells the others",
+          "[revoke]") {
+  constexpr std::uint32_t n = 16;
+  const tree_spec spec = node_options().revoke_tree;
+  revoked_group r(n, spec);
+  const any_tree tree = any_tree::resolve(spec, n).value();
+  const auto sent_by = [&](std::uint32_t i) { return r.c[i].wire().statistics().notices_sent; };
+  std::size_t times = 0;
+  std::array<bool, n> told_children_alone{};
+  r.c.ex.when_giving_way = [&] {
+    ++times;
+    for (std::uint32_t i = 1; i < n; ++i)
+      told_children_alone[i] = told_children_alone[i] || (r.knows(i) && sent_by(i) == tree.fan_out(n, i));
+  };
+  REQUIRE(r.revoke(0));
+  r.c.ex.run_for(1s);
+  CHECK(times == n - 1);  // the node that has revoked the group goes on at once
+  for (std::uint32_t i = 1; i < n; ++i) {
+    CHECK(told_children_alone[i]);
+    CHECK(sent_by(i) > tree.fan_out(n, i));
+  }
 }
 
 TEST_CASE("a group is revoked once, and the first reason stands", "[revoke]") {
