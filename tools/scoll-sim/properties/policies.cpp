@@ -124,7 +124,8 @@ void the_rest_is_true(const broadcast_record& b, violations& found) {
   }
 }
 
-/// Without faults, stragglers end soon after their group was revoked, or its end was asked for.
+/// Without faults, stragglers end soon after their group was revoked, or its end was asked for; if hooks ignore that,
+/// when the time for an abort is over.
 void stragglers_end(const broadcast_record& b, const cluster& c, violations& found) {
   if (!c.faults().empty() || !b.rest_done || b.account.count(member_state::pending) == 0) return;
   const group_record& g = *b.group;
@@ -133,7 +134,9 @@ void stragglers_end(const broadcast_record& b, const cluster& c, violations& fou
   if (!g.enders.empty()) over = std::min(over, g.asked);
   if (over == nanoseconds::max()) return;
   over = std::max(over, b.ended);
-  if (b.rest_ended > over + 2 * long_way)
+  const auto n = static_cast<std::uint32_t>(b.addressed.size());
+  const nanoseconds for_the_deaf = longest_way(tree_of(b)->subtree_levels(n, 0), nanoseconds(0));
+  if (b.rest_ended > over + 2 * long_way + (deaf(b.number) ? for_the_deaf : nanoseconds(0)))
     report(found, "stragglers end", b,
            fmt::format("{} us after the group", (b.rest_ended - over).count() / 1000));
 }
@@ -155,10 +158,16 @@ bool ended_early(const broadcast_record& b) {
   return early || b.cancelled || is_revoked(b) || b.group->is_ending();
 }
 
+/// True if the quarter of a deadline that is kept for further rounds is too short for one.
+bool has_no_time_for_rounds(const broadcast_record& b) {
+  const nanoseconds given = b.options.deadline.left({});
+  return given != nanoseconds::max() && given / 4 < rtt_estimate + longest_way(1, b.work);
+}
+
 /// A member that no fault has touched, nor the root, is found whatever befalls the others: it has executed once
 /// and is merged, unless it has failed by itself, or the time was over.
 void the_others_are_found(const broadcast_record& b, const cluster& c, violations& found) {
-  if (b.options.on_failure != repair || ended_early(b)) return;
+  if (b.options.on_failure != repair || ended_early(b) || has_no_time_for_rounds(b)) return;
   for (const std::uint32_t rank : b.addressed) {
     const member_state state = b.account.state(rank);
     const cause& why = b.account.why(rank);

@@ -26,7 +26,8 @@ settled_member fold(const settled_member& earlier, const settled_member& later) 
   const bool forgets =
       SCOLL_MUTANT(unknown_becomes_not_reached,
                    "a member that may have executed is not reached because a later round did not");
-  if (earlier.state == member_state::unknown && says_nothing && !forgets) return earlier;
+  const bool speaks = later.state == member_state::unknown && later.by_itself;
+  if (earlier.state == member_state::unknown && says_nothing && !speaks && !forgets) return earlier;
   if (earlier.state == member_state::failed && later.state == member_state::not_reached) return earlier;
   return later;
 }

@@ -15,7 +15,8 @@ struct settled_member {
 
 /// The state of a member that one round has settled as `earlier` and a later one as `later`. Merged and executed
 /// stay. Unknown stays unless the member has executed, or says itself that it has failed: that a request was
-/// refused, or did not reach it, says nothing of one before.
+/// refused, or did not reach it, says nothing of one before. If it stays, and the member itself says why the later
+/// round does not know more, that is its cause.
 settled_member fold(const settled_member& earlier, const settled_member& later);
 
 /// True if a further round may still bring the member to execute, or to be merged. The states of the others are

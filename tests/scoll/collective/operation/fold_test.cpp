@@ -68,6 +68,15 @@ TEST_CASE("a folded state keeps the cause of the round that it comes from", "[re
   }
 }
 
+TEST_CASE("what a member says itself is told before what others say of it", "[repair]") {
+  const settled_member lost{member_state::unknown, {phase::delivery, errc::peer_died, 1}, false};
+  const settled_member late{member_state::unknown, {phase::execute, errc::deadline_exceeded, 4}, true};
+  const settled_member lost_again{member_state::unknown, {phase::delivery, errc::connection_lost, 0}, false};
+  CHECK(fold(lost, late) == late);
+  CHECK(fold(lost, lost_again) == lost);
+  CHECK(fold(late, lost_again) == late);
+}
+
 TEST_CASE("members are open whose state a further round may change for the better", "[repair]") {
   const auto open = [](member_state s, phase where, errc code) {
     return is_open({s, {where, error(code, ""), 0}, false});
