@@ -93,7 +93,8 @@ void a_condition_is_met_soon(const broadcast_record& b, const cluster& c, violat
     std::vector<nanoseconds> done;
     among.for_each([&](std::uint32_t rank) {
       const member_record& m = b.members[rank];
-      if (m.contributed == 1 && !holds(b.request.oversized, rank) && !holds(b.request.brimful, rank))
+      const bool lost = b.account.state(rank) == member_state::executed;  // its reply did not fit
+      if (m.contributed == 1 && !lost && !holds(b.request.oversized, rank) && !holds(b.request.brimful, rank))
         done.push_back(m.last_left);
     });
     std::ranges::sort(done);
@@ -161,13 +162,15 @@ bool ended_early(const broadcast_record& b) {
 /// True if the quarter of a deadline that is kept for further rounds is too short for one.
 bool has_no_time_for_rounds(const broadcast_record& b) {
   const nanoseconds given = b.options.deadline.left({});
-  return given != nanoseconds::max() && given / 4 < rtt_estimate + longest_way(1, b.work);
+  return given != nanoseconds::max() &&
+         given / 4 < rtt_estimate + longest_way(1, std::chrono::microseconds(b.request.work_us));
 }
 
 /// A member that no fault has touched, nor the root, is found whatever befalls the others: it has executed once
 /// and is merged, unless it has failed by itself, or the time was over.
 void the_others_are_found(const broadcast_record& b, const cluster& c, violations& found) {
   if (b.options.on_failure != repair || ended_early(b) || has_no_time_for_rounds(b)) return;
+  const bool creator_accused = c.was_accused(b.group->maker);  // then members may have dropped the group
   for (const std::uint32_t rank : b.addressed) {
     const member_state state = b.account.state(rank);
     const cause& why = b.account.why(rank);
@@ -179,7 +182,8 @@ void the_others_are_found(const broadcast_record& b, const cluster& c, violation
     const bool may_be_another = state == member_state::unknown && b.group->admits_new_lives() &&
                                 !b.known.contains(rank);  // so it is asked what it has done, and no more
     const bool ended_there = why.what == errc::unknown_group && why.reporter == rank;
-    const bool may_not_hold = ended_there || (state == member_state::unknown && !b.group->known_to_all());
+    const bool may_not_hold =
+        ended_there || (state == member_state::unknown && (!b.group->known_to_all() || creator_accused));
     if (lost && !bounded && !may_be_another && !may_not_hold && !is_touched(b, c, rank))
       report(found, "repaired", b, fmt::format("rank {} is {}", rank, to_string(state)));
   }
