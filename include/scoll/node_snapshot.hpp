@@ -27,6 +27,7 @@ struct collective_statistics {
   std::uint64_t clean = 0;          ///< operations whose whole subtree executed and was merged
   std::uint64_t reply_parts = 0;    ///< parts of replies that were sent ahead of the last one
   std::uint64_t repair_rounds = 0;  ///< further rounds of broadcasts, with this node as root
+  std::uint64_t bulk_rounds = 0;    ///< those of them that have offered bulk data once more
 };
 
 /// Counters of a node's shipped calls. They only grow.

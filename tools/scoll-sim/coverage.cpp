@@ -160,6 +160,7 @@ std::string_view to_string(mark m) noexcept {
     case trace_silent: return "trace silent";
     case trace_shortened: return "trace shortened";
     case repair_round: return "repair round";
+    case freight_again: return "bulk data offered again";
     case round_repeated: return "round repeated";
     case lives_named: return "lives named";
     case life_asked_again: return "life asked again";

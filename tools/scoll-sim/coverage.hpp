@@ -169,6 +169,7 @@ enum class mark : std::uint8_t {
   trace_silent,            ///< a trace shows a member that did not answer
   trace_shortened,         ///< a clock was so much faster that work did not fit its exchange
   repair_round,            ///< members were asked in a further round of a broadcast
+  freight_again,           ///< a further round has offered bulk data once more
   round_repeated,          ///< a member that had the request was asked again
   lives_named,             ///< a broadcast that is repaired was merged in a group that a new life can enter
   life_asked_again,     ///< a member of such a group executed in a further round, in the life that is named

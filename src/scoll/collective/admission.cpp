@@ -273,7 +273,9 @@ error engine::admit_to_group(const admission_request& request, const collective_
     const error bad = hear_permit(*group, head, among.get(), payload, options_.incarnation, own);
     if (bad) return bad;
   }
-  const error seen = head.keeps_parts() ? admit_kept(*group, head, *here, *service->table, relay, own)
+  const nanoseconds kept_for =
+      time_to_keep(head, request.bulk(), here->tree->subtree_levels(here->members, 0));
+  const error seen = head.keeps_parts() ? admit_kept(*group, head, kept_for, *service->table, relay, own)
                                         : admit_once(*group, head);
   if (seen) return seen;
   if (head.is_broadcast()) group->tentative = false;
@@ -365,7 +367,7 @@ error engine::admit_once(group_state& group, const collective_head& head) {
 /// Admits a round of a broadcast whose members keep what they have done. If this node has seen it in an earlier round,
 /// it gives what that has kept. If this life must not execute, it does not take the broadcast for seen. The place for
 /// a record is found before the window takes the operation for seen.
-error engine::admit_kept(group_state& group, const collective_head& head, const tree_place& here,
+error engine::admit_kept(group_state& group, const collective_head& head, nanoseconds kept_for,
                          const service_table& table, bool relay, own_part& own) {
   const operation_id& op = head.operation;
   if (op.attempt != 0 &&
@@ -373,8 +375,7 @@ error engine::admit_kept(group_state& group, const collective_head& head, const 
     return {};
   const broadcast_name name = broadcast_name::of(head);
   const time_point now = executor_.now();
-  const time_point until =
-      saturating_add(now, time_to_keep(head, here.tree->subtree_levels(here.members, 0)));
+  const time_point until = saturating_add(now, kept_for);
   const group_state::root_window& w = window_of(group, head);
   const bool over = op.incarnation < w.incarnation || op.counter < w.ended_below;
   if (op.attempt != 0 && !over && w.window.seen(op.counter)) {

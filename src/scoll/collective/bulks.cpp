@@ -12,6 +12,14 @@
 #include "transport/wire/wire.hpp"
 
 namespace scoll::detail {
+namespace {
+
+bool is_earlier_round(const operation_id& one, const operation_id& other) noexcept {
+  return one.root == other.root && one.incarnation == other.incarnation && one.counter == other.counter &&
+         one.attempt < other.attempt;
+}
+
+}  // namespace
 
 engine::bulks::~bulks() {
   stop();
@@ -38,8 +46,16 @@ operation_bulk& engine::bulks::acquire() {
 void engine::bulks::enter(operation_bulk& bulk) {
   running_.push_back(&bulk);
   const collective_head& head = bulk.subject().head;
-  for (reader& r : reading_) {
-    if (r.of == nullptr && r.group == head.group && r.operation == head.operation) r.of = &bulk;
+  for (auto next = reading_.begin(); next != reading_.end();) {
+    const auto r = next++;
+    if (r->of != nullptr || r->group != head.group) continue;
+    if (r->operation == head.operation) {
+      r->of = &bulk;
+    } else if (is_earlier_round(r->operation, head.operation) &&
+               !SCOLL_MUTANT(earlier_round_awaited,
+                             "who waits for bulk data of a round is not told that a later one has come")) {
+      refuse(*r, error(errc::stale_descriptor, "this round has not come here, and a later one has"));
+    }
   }
 }
 

@@ -105,7 +105,7 @@ struct collective_head {
   bool has_valid_flags() const noexcept {
     if ((flags & direct) != 0 && operation.attempt == 0) return false;
     constexpr std::uint16_t of_broadcasts = retain | tell_losses | tell_all | trace | streams;
-    constexpr std::uint16_t not_kept = tell_all | last | bulk_follows;
+    constexpr std::uint16_t not_kept = tell_all | last;
     if ((flags & ~known_flags) != 0 || ((flags & of_broadcasts) != 0 && !is_broadcast())) return false;
     if (streams_items() && (answers_in_parts() || is_traced())) return false;
     return keeps_parts() ? (flags & tell_losses) != 0 && (flags & not_kept) == 0

@@ -221,7 +221,7 @@ class engine final : private transport::endpoint_events {
                        const std::shared_ptr<group_state>& group, std::shared_ptr<service_entry> service);
   static result<tree_place> place_in(group_state& group, const collective_head& head, const subset_ptr& of);
   error admit_once(group_state& group, const collective_head& head);
-  error admit_kept(group_state& group, const collective_head& head, const tree_place& here,
+  error admit_kept(group_state& group, const collective_head& head, nanoseconds kept_for,
                    const service_table& table, bool relay, own_part& own);
   static bool has_seen(const group_state& group, const collective_head& head) noexcept;
   result<std::shared_ptr<group_state>> group_for(const admission_request& request,

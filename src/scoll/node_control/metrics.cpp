@@ -75,6 +75,7 @@ constexpr counter_row<collective_counts> collective_rows[] = {
     {"reply_parts", &collective_counts::reply_parts, "Parts of replies sent ahead of the last one"},
     {"repair_rounds", &collective_counts::repair_rounds,
      "Further rounds of broadcasts with this node as root"},
+    {"bulk_rounds", &collective_counts::bulk_rounds, "Further rounds that offered bulk data once more"},
     {"groups_revoked", &collective_counts::revoked, "Groups that were revoked"},
 };
 

@@ -28,7 +28,9 @@ nanoseconds bound_of(const broadcast_record& b, nanoseconds service_bound, nanos
     processing = std::max<nanoseconds>(processing, std::chrono::microseconds(b.request.extend_us));
   const std::uint32_t levels = tree ? tree->subtree_levels(n, 0) : 1;
   const nanoseconds of_rounds =
-      b.options.on_failure == repair ? longest_way(levels + 2, 2 * processing, round_trip) : nanoseconds(0);
+      b.options.on_failure == repair
+          ? longest_way(levels + 2, 2 * (processing + b.options.bulk_time), round_trip)
+          : nanoseconds(0);
   return longest_way(levels, processing, round_trip) + of_rounds + b.options.bulk_time;
 }
 
@@ -55,7 +57,7 @@ bool knows(const life& hearer, const life& other) {
 }
 
 bool can_be_repaired(const bcast_options& options) {
-  return !options.last && !options.same_view && !options.bulk.given();
+  return !options.last && !options.same_view;
 }
 
 }  // namespace

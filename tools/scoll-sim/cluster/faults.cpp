@@ -297,6 +297,7 @@ void cluster::note_end() {
   for (const life& l : all_lives_) {
     if (l.member == nullptr) continue;
     seen_.saw(mark::repair_round, detail::node_access::engine(*l.member).statistics().repair_rounds != 0);
+    seen_.saw(mark::freight_again, detail::node_access::engine(*l.member).statistics().bulk_rounds != 0);
     seen_.saw(mark::rail_left, l.member->wire().statistics().path_moves != 0);
     seen_.saw(mark::rail_lost, l.member->wire().statistics().rail_deaths != 0);
     seen_.saw(mark::read_by_right, l.member->wire().statistics().reads != 0);

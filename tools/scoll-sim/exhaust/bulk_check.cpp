@@ -108,7 +108,7 @@ bool is_below(std::uint32_t rank, std::uint32_t other, std::uint32_t n) {
 /// One run: some nodes in virtual time, and one broadcast with bulk data.
 class bulk_trial {
  public:
-  bulk_trial(const bulk_plan& plan, std::uint32_t members, std::uint32_t pieces);
+  bulk_trial(const bulk_plan& plan, failure_policy policy, std::uint32_t members, std::uint32_t pieces);
   ~bulk_trial();
   bulk_trial(const bulk_trial&) = delete;
   bulk_trial& operator=(const bulk_trial&) = delete;
@@ -129,6 +129,7 @@ class bulk_trial {
   std::string fault_at_rest() const;
 
   bulk_plan plan_;
+  failure_policy policy_;
   std::uint32_t members_;
   testing::virtual_executor ex_;
   testing::sim_network network_;
@@ -143,8 +144,10 @@ class bulk_trial {
   scope work_;
 };
 
-bulk_trial::bulk_trial(const bulk_plan& plan, std::uint32_t members, std::uint32_t pieces)
+bulk_trial::bulk_trial(const bulk_plan& plan, failure_policy policy, std::uint32_t members,
+                       std::uint32_t pieces)
     : plan_(plan),
+      policy_(policy),
       members_(members),
       network_(ex_.world(), testing::sim_network::usual_chunk_bytes, members),
       log_(std::make_shared<record>()),
@@ -189,6 +192,7 @@ task<void> bulk_trial::tell() {
   how.bulk_plan = plan_;
   how.bulk_piece_bytes = least_bulk_piece_bytes;
   how.bulk_time = 2s;
+  how.on_failure = policy_;
   const auto heard = co_await scoll::bcast(all_, asked, how);
   told_ = heard.outcome();
   std::ranges::fill(object_, std::byte{0xdd});
@@ -245,8 +249,8 @@ std::string bulk_trial::fault_of_outcome() const {
     if (times > 1 || (did && times == 0) || (did_not && times != 0))
       return fmt::format("rank {} executed {} times: {}", rank, times, describe(*told_));
     const bool has_way = !victim_ || !is_below(rank, *victim_, members_);
-    if (has_way && state != member_state::merged)
-      return fmt::format("rank {} has a living way to the root: {}", rank, describe(*told_));
+    if ((has_way || (policy_ == repair && !died(rank))) && state != member_state::merged)
+      return fmt::format("rank {} could be reached: {}", rank, describe(*told_));
   }
   return {};
 }
@@ -265,29 +269,30 @@ std::string bulk_trial::fault_at_rest() const {
   return {};
 }
 
-std::string in_words(const bulk_plan& plan, std::uint32_t members) {
-  return fmt::format("{} among {} members: one dies after each step, or alters each piece", to_string(plan),
-                     members);
+std::string in_words(const bulk_plan& plan, failure_policy policy, std::uint32_t members) {
+  return fmt::format("{} among {} members{}: one dies after each step, or alters each piece", to_string(plan),
+                     members, policy == repair ? " with repair" : "");
 }
 
 /// Runs that differ in one thing, up to the first that goes wrong.
 class search {
  public:
-  search(const bulk_plan& plan, std::uint32_t members) : plan_(plan), members_(members) {
-    found_.part = in_words(plan, members);
+  search(const bulk_plan& plan, failure_policy policy, std::uint32_t members)
+      : plan_(plan), policy_(policy), members_(members) {
+    found_.part = in_words(plan, policy, members);
   }
 
   void kill_each(std::uint32_t pieces) {
     for (std::uint32_t victim = 0; victim < members_ && going(); ++victim) {
       std::uint64_t steps = 0;
       {
-        bulk_trial undisturbed(plan_, members_, pieces);
+        bulk_trial undisturbed(plan_, policy_, members_, pieces);
         steps = undisturbed.run(victim, UINT64_MAX);
         undisturbed.finish();
         judge(undisturbed, fmt::format("{} pieces, nobody dies", pieces));
       }
       for (std::uint64_t step = 0; step <= steps && going(); ++step) {
-        bulk_trial one(plan_, members_, pieces);
+        bulk_trial one(plan_, policy_, members_, pieces);
         one.run(victim, step);
         one.kill(victim);
         one.finish();
@@ -298,7 +303,7 @@ class search {
   void alter_each(std::uint32_t pieces) {
     for (std::uint32_t rank = 1; rank < members_; ++rank) {
       for (std::uint32_t piece = 0; piece < pieces && going(); ++piece) {
-        bulk_trial one(plan_, members_, pieces);
+        bulk_trial one(plan_, policy_, members_, pieces);
         one.alter(rank, piece);
         one.finish();
         judge(one, fmt::format("{} pieces, rank {} alters piece {}", pieces, rank, piece));
@@ -317,6 +322,7 @@ class search {
   }
 
   bulk_plan plan_;
+  failure_policy policy_;
   std::uint32_t members_;
   exhausted found_;
 };
@@ -328,9 +334,9 @@ std::vector<bulk_plan> exhausted_bulk_plans() {
           bulk_plan::circulant()};
 }
 
-exhausted exhaust_bulk_of(const bulk_plan& plan, std::uint32_t members) {
+exhausted exhaust_bulk_of(const bulk_plan& plan, std::uint32_t members, failure_policy policy) {
   const auto q = static_cast<std::uint32_t>(std::bit_width(members - 1));
-  search all(plan, members);
+  search all(plan, policy, members);
   std::vector<std::uint32_t> pieces{1, 3, q + 2};
   pieces.erase(std::unique(pieces.begin(), pieces.end()), pieces.end());
   for (const std::uint32_t count : pieces) {
@@ -344,8 +350,11 @@ std::vector<exhausted> exhaust_bulk(const exhaust_settings& settings) {
   constexpr std::uint32_t usual_most = 17;
   const std::uint32_t most = settings.most_members != 0 ? settings.most_members : usual_most;
   const std::vector<bulk_plan> plans = exhausted_bulk_plans();
-  return make_parts("bulk", (most - 1) * plans.size(), settings, [&](std::size_t at) {
-    return exhaust_bulk_of(plans[at % plans.size()], static_cast<std::uint32_t>(2 + at / plans.size()));
+  return make_parts("bulk", 2 * (most - 1) * plans.size(), settings, [&](std::size_t at) {
+    const std::size_t of_plan = at / 2;
+    return exhaust_bulk_of(plans[of_plan % plans.size()],
+                           static_cast<std::uint32_t>(2 + of_plan / plans.size()),
+                           at % 2 == 0 ? degrade : repair);
   });
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "scoll/bulk/plan.hpp"
+#include "scoll/collective/options.hpp"
 #include "tools/scoll-sim/exhaust/subjects.hpp"
 
 namespace scoll::sim {
@@ -15,10 +16,10 @@ std::vector<bulk_plan> exhausted_bulk_plans();
 /// each run a member, which may be the root, dies after another one of its steps; or one alters another one
 /// of the pieces that it has checked. A step is a message that the member sends or receives, or a call of one
 /// of its hooks. No hook may see a wrong byte, the outcome must be true, everybody whose way to the root lives
-/// must execute, and all places come back.
-exhausted exhaust_bulk_of(const bulk_plan& plan, std::uint32_t members);
+/// must execute, and all places come back. With `repair`, every survivor must execute and be merged.
+exhausted exhaust_bulk_of(const bulk_plan& plan, std::uint32_t members, failure_policy policy = degrade);
 
-/// The same for 2 to 17 members and every plan.
+/// The same for 2 to 17 members, every plan, and both policies.
 std::vector<exhausted> exhaust_bulk(const exhaust_settings& settings);
 
 }  // namespace scoll::sim

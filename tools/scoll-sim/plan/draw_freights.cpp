@@ -60,7 +60,8 @@ void draw_freights(draft& d) {
   if (!d.has().freights) return;
   for (const drawn_broadcast& b : d.broadcasts) {
     draws random = d.stream("freight", b.number);
-    if (!random.chance(1, d.options().work == workload::bulk ? 2 : 20)) continue;
+    const bool often = d.options().work == workload::failures;  // those are repaired, too
+    if (!random.chance(1, d.options().work == workload::bulk ? 2 : often ? 6 : 20)) continue;
     d.add(nanoseconds(0), draw_freight(d, b.number, random));
     if (random.chance(1, 2)) draw_stranger(d, b, random);
   }

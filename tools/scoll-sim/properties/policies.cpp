@@ -166,6 +166,15 @@ bool has_no_time_for_rounds(const broadcast_record& b) {
          given / 4 < rtt_estimate + longest_way(1, std::chrono::microseconds(b.request.work_us));
 }
 
+/// True if the member has not executed because nobody gave it the bulk data, as the root does in a further round.
+bool lacks_bulk(const broadcast_record& b, std::uint32_t rank) {
+  const cause& why = b.account.why(rank);
+  const errc what = why.what.code();
+  const bool lost = what == errc::stale_descriptor || what == errc::peer_died ||
+                    what == errc::peer_rebooted || what == errc::connection_lost || what == errc::unreachable;
+  return b.account.state(rank) == member_state::failed && why.where == phase::bulk && lost;
+}
+
 /// A member that no fault has touched, nor the root, is found whatever befalls the others: it has executed once
 /// and is merged, unless it has failed by itself, or the time was over.
 void the_others_are_found(const broadcast_record& b, const cluster& c, violations& found) {
@@ -174,7 +183,8 @@ void the_others_are_found(const broadcast_record& b, const cluster& c, violation
   for (const std::uint32_t rank : b.addressed) {
     const member_state state = b.account.state(rank);
     const cause& why = b.account.why(rank);
-    const bool lost = state == member_state::not_reached || state == member_state::unknown;
+    const bool lost =
+        state == member_state::not_reached || state == member_state::unknown || lacks_bulk(b, rank);
     const bool begun =
         why.reporter != b.root_rank || why.where == phase::delivery;  // else the root has refused
     const bool bounded = why.what == errc::busy || why.what == errc::deadline_exceeded ||

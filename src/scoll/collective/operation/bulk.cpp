@@ -46,6 +46,18 @@ void operation_bulk::offer(const operation_subject& subject, event& progress, co
   has_place_ = true;
 }
 
+void operation_bulk::offer_again(const operation_subject& subject, event& progress,
+                                 const operation_bulk& first, bool whole) {
+  begin(subject, progress);
+  pieces_ = first.pieces_;
+  info_ = first.info_;
+  if (whole) info_.plan = bulk_plan::whole();
+  time_ = first.time_;
+  place_ = first.place_;
+  stage_ = stage::placed;
+  has_place_ = true;
+}
+
 void operation_bulk::hear(const operation_subject& subject, event& progress, const bulk_head& said) {
   begin(subject, progress);
   pieces_ = bulk_pieces::divide(said.length, said.piece_bytes).value();
@@ -121,14 +133,15 @@ bool operation_bulk::is_below(std::uint32_t relative) const {
   return false;
 }
 
-/// Finds the members that read here by plan. Those in this node's subtree have ended when it has.
+/// Finds the members that read here by plan. Those in this node's subtree have ended when it has, and those that are
+/// held dead are not awaited.
 void operation_bulk::find_readers() {
   readers_.clear();
   consumers_.clear();
   routes().for_each_consumer(subject_->relative, [&](std::uint32_t reader) {
     if (reader >= subject_->members) return;
     consumers_.push_back(reader);
-    if (!is_below(reader)) readers_.push_back(reader);
+    if (!is_below(reader) && !engine_.lives().is_dead(node_at(reader))) readers_.push_back(reader);
   });
 }
 

@@ -56,6 +56,10 @@ class operation_bulk final : private bulk_landing_events, private transport::pie
   /// the event is set with every progress.
   void offer(const operation_subject& subject, event& progress, const bulk_view& object,
              const bulk_pieces& pieces, const bulk_plan& plan, nanoseconds time);
+  /// Begins on the root in a further round, with the bytes of the first one. If `whole`, each member gets all of them from
+  /// its parent, by one plan for every round; else by the plan of the first round, by which pieces can pass.
+  void offer_again(const operation_subject& subject, event& progress, const operation_bulk& first,
+                   bool whole);
   /// Begins on a member, with the head of its parent, which has been checked.
   void hear(const operation_subject& subject, event& progress, const bulk_head& said);
   /// Takes the place for the bytes. Errors: `already_exists`, `invalid_argument` (not of that size).

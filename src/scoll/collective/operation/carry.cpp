@@ -74,6 +74,14 @@ status operation::offer_bulk(const bcast_options& options) {
   return {};
 }
 
+/// Offers the bulk data of a broadcast in a further round of it.
+void operation::offer_bulk_again(const operation_bulk& first) {
+  bulk_ = &engine_->bulks_->acquire();
+  bulk_->offer_again(subject_, progress_, first, table().bulk_window == 0);
+  engine_->bulks_->enter(*bulk_);
+  ++statistics().bulk_rounds;
+}
+
 void operation::hear_bulk(const bulk_head& said) {
   bulk_ = &engine_->bulks_->acquire();
   bulk_->hear(subject_, progress_, said);
@@ -90,7 +98,7 @@ status operation::expose_bulk() {
 /// Returns true if it can go on at once.
 bool operation::hand_out_bulk() {
   const hook_set::state& hook = hooks_.at(hook_kind::on_bulk);
-  const bool over = own_.settled || own_.begun || executed().done || out_of_time();
+  const bool over = own_.settled || own_.begun || own_.elsewhere || executed().done || out_of_time();
   if (over || hook.running || subject_.is_relay()) return false;
   if (own_.closed) bulk_->fail(own_.closed);
   if (hook.done && !hook.outcome) bulk_->refuse(hook.outcome.error());

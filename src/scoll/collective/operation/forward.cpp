@@ -38,11 +38,26 @@ bool operation::prepare_now() {
     if (bulk_ != nullptr) bulk_->decline(times_.expires);
     return true;
   }
-  if (own_.elsewhere) return true;
+  if (own_.elsewhere) return passes_round();
   if (!table().prepare.plain()) return bulk_ == nullptr || prepared({});
   const status checked = table().prepare(subject_.service->instance, values_.request(), context_).take();
   return prepared(SCOLL_MUTANT(plain_refusal_ignored, "a plain `prepare` cannot refuse") ? status()
                                                                                          : checked);
+}
+
+/// This node's part in the broadcast is done by another operation. The root offers its bulk data in each round; a
+/// member has them already, or has failed, and those below it read them elsewhere.
+bool operation::passes_round() {
+  if (bulk_ == nullptr) return true;
+  const bool silent =
+      SCOLL_MUTANT(round_offers_no_bulk, "a further round says that there are bulk data, and gives none");
+  if (!subject_.is_root() || silent) {
+    bulk_->decline(times_.expires);
+    return true;
+  }
+  const status exposed = expose_bulk();
+  if (!exposed) fail_before_forwarding(exposed.error(), phase::bulk);
+  return exposed.has_value();
 }
 
 task<bool> operation::prepare() {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "scoll/bulk/head.hpp"
+#include "scoll/collective/operation/bulk.hpp"
 #include "scoll/collective/operation/operation.hpp"
 #include "scoll/coro/mutants.hpp"
 
@@ -22,11 +24,12 @@ nanoseconds at_most(std::uint64_t ns) noexcept {
 }  // namespace
 
 /// Without a deadline the first round and two further ones may follow one another (`broadcast_repair`).
-nanoseconds time_to_keep(const collective_head& head, std::int64_t levels) {
+nanoseconds time_to_keep(const collective_head& head, const bulk_head* bulk, std::int64_t levels) {
   if (head.remaining_ns != 0) return 2 * at_most(head.remaining_ns) + beyond_the_end;
   const nanoseconds each_level =
       at_most((std::uint64_t{head.rtt_us} + head.margin_us) * std::chrono::nanoseconds(1us).count());
-  const nanoseconds of_a_round = at_most(head.processing_ns) + levels * each_level;
+  const nanoseconds of_bulk = at_most(bulk != nullptr ? bulk->time_ns : 0);
+  const nanoseconds of_a_round = at_most(head.processing_ns) + of_bulk + levels * each_level;
   return 4 * of_a_round + beyond_the_end;
 }
 
@@ -49,7 +52,8 @@ void kept_part::end() {
   if (!is_written() || !op_.own_.record->running()) return;
   const status& ended = op_.executed().outcome;
   if (ended) return keep_reply();
-  fail(phase::execute, op_.own_.closed ? op_.own_.closed : ended.error());
+  const bool no_bulk = op_.bulk_ != nullptr && op_.bulk_->failure();
+  fail(no_bulk ? phase::bulk : phase::execute, op_.own_.closed ? op_.own_.closed : ended.error());
 }
 
 void kept_part::keep_reply() {

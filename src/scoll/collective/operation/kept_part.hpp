@@ -7,12 +7,13 @@
 
 namespace scoll::detail {
 
+struct bulk_head;
 class operation;
 struct operation_times;
 
 /// The time for which a member keeps its record of a broadcast whose request has just come: until its root must be
-/// over. `levels` are those of the whole tree.
-nanoseconds time_to_keep(const collective_head& head, std::int64_t levels);
+/// over. `levels` are those of the whole tree; `bulk` is null without bulk data.
+nanoseconds time_to_keep(const collective_head& head, const bulk_head* bulk, std::int64_t levels);
 /// The time that a first request leaves to the hook of a member, beyond that for its answer: the root keeps a
 /// quarter of a deadline for further rounds, in which the answer can come late. 0 without a deadline.
 nanoseconds time_of_kept_hook(const collective_head& head);

@@ -141,6 +141,7 @@ class operation final : operation_state, public list_hook<>, public rooted_opera
   void drop_creation(transport::buffer_view& payload) noexcept;
   bool take_request();
   bool prepare_now();
+  bool passes_round();
   task<bool> prepare();
   bool prepared(status checked);
   status encode_rewritten();
@@ -163,6 +164,7 @@ class operation final : operation_state, public list_hook<>, public rooted_opera
 
   // Bulk data.
   status offer_bulk(const bcast_options& options);
+  void offer_bulk_again(const operation_bulk& first);
   result<bulk_choice> choose_plan(const bcast_options& options) const;
   void hear_bulk(const bulk_head& said);
   status expose_bulk();

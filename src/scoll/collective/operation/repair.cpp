@@ -26,7 +26,6 @@ error why_no_repair(const bcast_options& options, const addressees& to) {
     return make_error(errc::unsupported, "a broadcast {} is not repaired", what);
   };
   if (!options.until.is_everyone()) return beside("that ends with a quorum");
-  if (options.bulk.given()) return beside("with bulk data");
   if (options.last) return beside("that is the last of its root");
   if (options.same_view) return beside("to members that see the same alive");
   if (!to.group->admits_new_lives()) return {};
@@ -82,7 +81,7 @@ void broadcast_repair::set_times() {
     return;
   }
   const std::int64_t levels = op_.subject_.levels();
-  t.expires = saturating_add(t.expires, (levels + 2) * (t.rtt + t.margin) + 2 * t.processing);
+  t.expires = saturating_add(t.expires, (levels + 2) * (t.rtt + t.margin) + 2 * (t.processing + t.bulk));
 }
 
 void broadcast_repair::go_on() {
@@ -241,9 +240,10 @@ operation* broadcast_repair::make_round(const rank_set& members, const rank_set&
   round->times_.first_round_ends = never;
   const nanoseconds level = op_.times_.rtt + op_.times_.margin;
   if (!op_.times_.by_deadline) {
-    const time_point by = e.get_executor().now() + round->subject_.levels() * level + op_.times_.processing;
-    round->times_.expires = std::min(op_.times_.expires, by);
+    const nanoseconds longest = round->subject_.levels() * level + op_.times_.processing + op_.times_.bulk;
+    round->times_.expires = std::min(op_.times_.expires, saturating_add(e.get_executor().now(), longest));
   }
+  if (op_.bulk_ != nullptr) round->offer_bulk_again(*op_.bulk_);
   round->rearm();
   return round;
 }

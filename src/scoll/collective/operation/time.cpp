@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cstdint>
 
+#include "scoll/collective/operation/bulk.hpp"
 #include "scoll/collective/operation/operation.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
@@ -66,7 +67,10 @@ void operation::timer_disarm() noexcept {
 
 void operation::on_timer() noexcept {
   const time_point now = engine_->executor_.now();
-  if (answered() && kept().is_written()) return static_cast<void>(stop_->request_stop());
+  const bool read =
+      bulk_ != nullptr && bulk_->has_readers() &&
+      !SCOLL_MUTANT(kept_part_awaits_readers, "a member that keeps its part awaits readers beyond its time");
+  if (answered() && kept().is_written() && !read) return static_cast<void>(stop_->request_stop());
   if (now >= times_.expires) return end_by(end_cause::deadline);
   if (root_.repair != nullptr && root_.repair->due() <= now) root_.repair->hurry();
   for (child& c : children_.all()) {
