@@ -51,9 +51,7 @@ void engine::bulks::enter(operation_bulk& bulk) {
     if (r->of != nullptr || r->group != head.group) continue;
     if (r->operation == head.operation) {
       r->of = &bulk;
-    } else if (is_earlier_round(r->operation, head.operation) &&
-               !SCOLL_MUTANT(earlier_round_awaited,
-                             "who waits for bulk data of a round is not told that a later one has come")) {
+    } else if (is_earlier_round(r->operation, head.operation)) {
       refuse(*r, error(errc::stale_descriptor, "this round has not come here, and a later one has"));
     }
   }

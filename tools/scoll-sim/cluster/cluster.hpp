@@ -98,7 +98,7 @@ class cluster final : private ledger {
   const std::vector<told_group>& told_groups() const noexcept { return told_; }
   /// True if somebody believed, rightly or not, that the host is dead.
   bool was_accused(std::uint32_t host) const noexcept { return accused_.contains(host); }
-  bool has_several_rails() const noexcept { return rails_ > 1; }
+  networks ways() noexcept { return {network_, bulk_network_.get(), datagrams_.get(), rails_}; }
   /// Groups in use that a member had lost.
   const std::vector<std::string>& lost_groups() const noexcept { return lost_groups_; }
   /// Broadcasts that a member executed although their root did not take part in the gossip yet.
@@ -138,7 +138,6 @@ class cluster final : private ledger {
   // cluster.cpp: the world, and the lives of its hosts
   void build(const plan& p);
   void set_up(const events::wires& e);
-  networks ways() noexcept { return {network_, bulk_network_.get(), datagrams_.get(), rails_}; }
   void boot(std::uint32_t host);
   task<void> start(life& l, std::uint64_t power_fails_at);
   void start_node(life& l, const node_options& options);

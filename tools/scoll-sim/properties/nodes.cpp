@@ -71,7 +71,7 @@ void credit_is_conserved(std::uint32_t host, cluster& c, violations& found) {
       const transport::credit_window& there = other->credits(klass);
       const std::uint32_t credit = here.granted_to_us() - here.sent();
       const bool told = here.granted_to_us() == there.granted_by_us() ||
-                        (c.has_several_rails() && here.granted_to_us() < there.granted_by_us());
+                        (c.ways().rails > 1 && here.granted_to_us() < there.granted_by_us());
       const bool conserved = here.sent() == there.received() && there.received() == there.disposed() &&
                              told && (credit >= window / 2 || !other->connected(klass)) && credit <= window;
       if (!conserved)
