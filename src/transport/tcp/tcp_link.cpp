@@ -4,11 +4,14 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "scoll/coro/error_format.hpp"
+#include "transport/session/limits.hpp"
 
 namespace scoll::transport {
 namespace {
@@ -16,6 +19,9 @@ namespace {
 // The most closed links that may wait for their peer at once. Further ones are cut short, so that they cannot
 // pile up.
 constexpr std::size_t linger_count_limit = 256;
+
+// From so many bytes on a payload is sent from where it lies: the copy would cost more than a system call.
+constexpr std::size_t large_payload_bytes = 16384;
 
 // The unsent bytes of a link of bulk data that shares its work with others.
 constexpr std::uint32_t shared_unsent_bytes = 262144;
@@ -42,6 +48,8 @@ void tcp_rail::tcp_link::write(std::span<const frame_parts> frames) noexcept {
   SCOLL_ASSERT(writable(), "a link takes one batch at a time");
   written_ = true;
   if (guard_ != nullptr && guard_->sealing()) return write_sealed(frames);
+  const auto is_large = [](const frame_parts& f) { return f.payload.size() >= large_payload_bytes; };
+  if (!frames.back().lent && std::ranges::any_of(frames, is_large)) return write_in_place(frames);
   batch_ = rail_.send_buffers_.try_acquire();
   if (!batch_) return no_batch();
   std::size_t size = 0;
@@ -55,6 +63,35 @@ void tcp_rail::tcp_link::write(std::span<const frame_parts> frames) noexcept {
   source_.borrow(*lent_.memory);
   pushing_ = true;
   push();
+}
+
+void tcp_rail::tcp_link::write_in_place(std::span<const frame_parts> frames) noexcept {
+  std::array<iovec, 2 * limits::batch_frames> parts;
+  msghdr message{};
+  message.msg_iov = parts.data();
+  for (const frame_parts& f : frames) {
+    for (const std::span<const std::byte> bytes : {std::span<const std::byte>(f.head), f.payload})
+      parts[message.msg_iovlen++] = {const_cast<std::byte*>(bytes.data()), bytes.size()};
+  }
+  const std::int64_t sent = rail_.reactor_.send_now(fd_.get(), message);
+  if (sent < 0 && sent != -EAGAIN && sent != -EINTR) return send_failed(static_cast<int>(-sent));
+  send_rest(std::span(parts).first(message.msg_iovlen), sent < 0 ? 0 : static_cast<std::size_t>(sent));
+}
+
+/// Sends what follows the first `sent` bytes of these parts, from a copy.
+void tcp_rail::tcp_link::send_rest(std::span<const iovec> parts, std::size_t sent) noexcept {
+  std::size_t size = 0;
+  for (const iovec& part : parts) {
+    const std::size_t begin = std::min(sent, part.iov_len);
+    sent -= begin;
+    if (begin == part.iov_len) continue;
+    if (!batch_) batch_ = rail_.send_buffers_.try_acquire();
+    if (!batch_) return no_batch();
+    size = append(size, {static_cast<const std::byte*>(part.iov_base) + begin, part.iov_len - begin});
+  }
+  if (size == 0) return rail_.reactor_.schedule(written_out_);
+  unsent_ = {batch_.data(), size};
+  rail_.reactor_.send(fd_.get(), unsent_, send_);
 }
 
 void tcp_rail::tcp_link::no_batch() noexcept {

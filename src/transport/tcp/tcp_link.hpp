@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/uio.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -28,7 +30,8 @@ inline constexpr std::size_t tcp_sealed_bytes = 2 * tcp_batch_bytes;
 ///    │                (sends the rest, half-closes, reads and drops)   ▲
 ///    └── breaks: the owner is told ────────────────────────────────────┘
 /// ```
-/// Frames are copied into a batch that the ring sends. Lent memory is sent from its place and received into
+/// Frames are copied into a batch that the ring sends. One with a large payload is sent at once instead, from where its
+/// parts lie, and only what the socket does not take is copied. Lent memory is sent from its place and received into
 /// its place, by system calls that do not wait, each when the socket is ready. So the kernel never keeps
 /// memory that may be recalled (docs/decisions/0009).
 ///
@@ -86,6 +89,8 @@ class tcp_rail::tcp_link final : public link {
   };
 
   void no_batch() noexcept;
+  void write_in_place(std::span<const frame_parts> frames) noexcept;
+  void send_rest(std::span<const iovec> parts, std::size_t sent) noexcept;
   std::size_t append(std::size_t at, std::span<const std::byte> bytes) noexcept;
   void on_sent(const io_completion::event& e) noexcept;
   void on_received(const io_completion::event& e) noexcept;
