@@ -43,6 +43,8 @@ class buffer_ref {
   explicit operator bool() const noexcept { return buffer_ != nullptr; }
   std::byte* data() const noexcept { return buffer_->data; }
   inline std::size_t capacity() const noexcept;
+  /// True if the buffer may be held for long: its pool has many left (`buffer_pool::let_keep`).
+  inline bool may_be_kept() const noexcept;
   std::uint32_t index() const noexcept { return buffer_->index; }
 
  private:
@@ -72,6 +74,9 @@ class buffer_pool {
   std::size_t limit() const noexcept { return limit_; }
   std::size_t lent() const noexcept { return lent_; }
 
+  /// Lets buffers be held for long as long as no more than `most` are lent out. Without this, none may be.
+  void let_keep(std::size_t most) noexcept { kept_limit_ = most; }
+
   /// Sets a function for a receiver that waits for buffers: it is called once, at the first return of a
   /// buffer after `try_acquire` has found none.
   using refill_function = void (*)(void* object) noexcept;
@@ -88,6 +93,7 @@ class buffer_pool {
 
   std::size_t buffer_size_;
   std::size_t limit_;
+  std::size_t kept_limit_ = 0;
   std::byte* memory_ = nullptr;  // given; null: each buffer has its own
   std::size_t lent_ = 0;
   std::size_t created_ = 0;
@@ -106,6 +112,9 @@ inline void buffer_ref::reset() noexcept {
 }
 inline std::size_t buffer_ref::capacity() const noexcept {
   return buffer_->pool->buffer_size();
+}
+inline bool buffer_ref::may_be_kept() const noexcept {
+  return buffer_->pool->lent_ <= buffer_->pool->kept_limit_;
 }
 
 /// Bytes within a buffer, and a reference that keeps it: a received message, or an encoded payload. Release

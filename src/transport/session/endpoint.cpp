@@ -102,6 +102,8 @@ endpoint_events& endpoint::handler_of(traffic_class klass) noexcept {
 buffer_view endpoint::keep(buffer_view received) noexcept {
   const std::size_t size = received.bytes.size();
   if (size == 0) return {};
+  const buffer_ref& in = received.owner;
+  if (in && 2 * size >= in.capacity() && in.may_be_kept()) return received;
   buffer_ref buffer =
       (size <= small_payload_bytes ? buffers_->small_payloads : buffers_->payloads).try_acquire();
   if (!buffer) return received;

@@ -10,6 +10,9 @@
 namespace scoll::transport {
 namespace {
 
+// Collecting a frame with such a payload costs a copy that is worth a system call.
+constexpr std::size_t large_payload_bytes = 16384;
+
 constexpr bool may_be_placed(const frame_header& header) noexcept {
   return header.klass == traffic_class::bulk && header.payload_bytes > placed_payload_bytes;
 }
@@ -114,6 +117,13 @@ status frame_assembler::choose_way() noexcept {
     way_ = header_->payload_bytes <= max_payload_bytes ? payload_way::collected : payload_way::dropped;
   }
   return {};
+}
+
+std::span<std::byte> frame_assembler::rest_of_large() noexcept {
+  const bool large =
+      header_ && way_ == payload_way::collected && header_->payload_bytes >= large_payload_bytes;
+  if (!large) return {};
+  return {partial_.data() + filled_, header_->frame_bytes() - filled_};
 }
 
 lent_range frame_assembler::room() const noexcept {

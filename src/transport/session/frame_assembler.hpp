@@ -29,6 +29,19 @@ class frame_assembler {
   /// The place of the next bytes of the stream, so that they can be received there without a copy; then call
   /// `advance` before feeding more. Empty if the next bytes must be fed.
   lent_range room() const noexcept;
+  /// The place of the rest of a large frame that is being collected, for the same purpose; then call `collected`. Empty
+  /// if there is none.
+  std::span<std::byte> rest_of_large() noexcept;
+  /// Says that `received` bytes of `rest_of_large` were received. The result is that of `feed`.
+  template <class Sink>
+  status collected(std::size_t received, Sink&& sink) {
+    filled_ += received;
+    if (filled_ != header_->frame_bytes()) return {};
+    frame_step step = collected_whole();
+    if (step.failed) return step.reason;
+    hand_out(step, sink);
+    return {};
+  }
   /// Says that `received` bytes of `room` were received.
   template <class Sink>
   void advance(std::size_t received, Sink&& sink) {

@@ -16,6 +16,11 @@
 namespace scoll::transport {
 namespace {
 
+// A link begins to receive large frames into their place when so many receives in a row have left one incomplete, and
+// ends it when so many have left none.
+constexpr std::uint8_t large_in_a_row = 4;
+constexpr std::uint8_t small_in_a_row = 64;
+
 // The most closed links that may wait for their peer at once. Further ones are cut short, so that they cannot
 // pile up.
 constexpr std::size_t linger_count_limit = 256;
@@ -121,10 +126,33 @@ void tcp_rail::tcp_link::on_sent(const io_completion::event& e) noexcept {
 }
 
 void tcp_rail::tcp_link::expect_bulk() noexcept {
-  if (polling_ || broken_ || ending_) return;
-  polling_ = true;
+  if (bulk_ || broken_ || ending_) return;
+  bulk_ = true;
   set_unsent_limit(fd_.get(), 0).ignore();  // nothing urgent follows bulk
+  receive_when_readable();
+}
+
+void tcp_rail::tcp_link::receive_when_readable() noexcept {
+  if (polling_) return;
+  polling_ = true;
   rail_.reactor_.cancel(receive_);
+}
+
+void tcp_rail::tcp_link::receive_in_buffers() noexcept {
+  polling_ = polled_ = false;
+  large_ = 0;
+  rail_.reactor_.receive_multishot(fd_.get(), receive_);
+}
+
+/// Notes whether a receive has left a large frame incomplete. Returns true if that is usual by now.
+bool tcp_rail::tcp_link::note_large_frames() noexcept {
+  const bool large = owner_ != nullptr && is_collecting();
+  if (!polling_) {
+    large_ = large ? static_cast<std::uint8_t>(large_ + 1) : 0;
+    return large_ >= large_in_a_row;
+  }
+  large_ = large ? small_in_a_row : static_cast<std::uint8_t>(large_ - (large_ != 0 ? 1 : 0));
+  return large_ != 0;
 }
 
 void tcp_rail::tcp_link::keep_unsent_short() noexcept {
@@ -172,6 +200,7 @@ void tcp_rail::tcp_link::on_received(const io_completion::event& e) noexcept {
   if (owner_ == nullptr || broken_) return;
   const buffer_ref buffer = std::move(*e.buffer);
   feed(buffer, {buffer.data(), static_cast<std::size_t>(e.result)});
+  if (!polling_ && note_large_frames() && !broken_ && !ending_) receive_when_readable();
 }
 
 void tcp_rail::tcp_link::feed(const buffer_ref& buffer, std::span<const std::byte> bytes) noexcept {

@@ -30,6 +30,9 @@ inline constexpr std::size_t tcp_sealed_bytes = 2 * tcp_batch_bytes;
 ///    │                (sends the rest, half-closes, reads and drops)   ▲
 ///    └── breaks: the owner is told ────────────────────────────────────┘
 /// ```
+/// A link on which large frames follow one another receives as one that expects bulk, until no more come: the rest
+/// of such a frame is received where the frame is collected.
+///
 /// Frames are copied into a batch that the ring sends. One with a large payload is sent at once instead, from where its
 /// parts lie, and only what the socket does not take is copied. Lent memory is sent from its place and received into
 /// its place, by system calls that do not wait, each when the socket is ready. So the kernel never keeps
@@ -95,6 +98,9 @@ class tcp_rail::tcp_link final : public link {
   void on_sent(const io_completion::event& e) noexcept;
   void on_received(const io_completion::event& e) noexcept;
   void feed(const buffer_ref& buffer, std::span<const std::byte> bytes) noexcept;
+  void receive_when_readable() noexcept;
+  void receive_in_buffers() noexcept;
+  bool note_large_frames() noexcept;
   bool deliver(frame_view& frame) noexcept;
   void receive_ended(std::int32_t outcome) noexcept;
 
@@ -112,6 +118,7 @@ class tcp_rail::tcp_link final : public link {
   void on_readable(const io_completion::event& e) noexcept;
   void read_some() noexcept;
   std::size_t room_pieces(std::span<iovec> pieces, std::size_t& count) noexcept;
+  bool is_collecting() noexcept { return !sealed_in() && !assembler_.rest_of_large().empty(); }
   void take(const buffer_ref& behind, std::size_t straight, std::size_t ahead) noexcept;
 
   // tcp_link_guard.cpp
@@ -140,10 +147,13 @@ class tcp_rail::tcp_link final : public link {
   // in what would be a gap behind the descriptor: an idle client costs no more than it must
   bool written_ : 1 = false;  // something has been written
   bool pushing_ : 1 = false;  // the batch ends with lent memory
-  bool polling_ : 1 = false;  // bulk is expected: the link receives when bytes are there
+  bool bulk_ : 1 = false;     // bulk is expected
+  bool polling_ : 1 = false;  // the link receives when bytes are there
   bool polled_ : 1 = false;   // and it is waiting for that
   bool broken_ : 1 = false;
   bool ending_ : 1 = false;
+  std::uint8_t large_ =
+      0;  // how many of the latest receives have brought parts of large frames, in some measure
   std::string peer_;
   frame_assembler assembler_;
   pending_io receive_;

@@ -126,11 +126,17 @@ void tcp_rail::tcp_link::read_some() noexcept {
     step += received;
     if (step >= receive_step_bytes) return rail_.reactor_.schedule(read_on_);
   }
+  if (!bulk_ && !note_large_frames()) return receive_in_buffers();
   rail_.reactor_.poll(fd_.get(), POLLIN | POLLRDHUP, receive_);
 }
 
 /// Returns the size of the pieces in bytes, which may be less than what is still to come.
 std::size_t tcp_rail::tcp_link::room_pieces(std::span<iovec> pieces, std::size_t& count) noexcept {
+  if (owner_ != nullptr && is_collecting()) {
+    const std::span<std::byte> rest = assembler_.rest_of_large();
+    pieces[count++] = {rest.data(), rest.size()};
+    return rest.size();
+  }
   const lent_range room = owner_ == nullptr || sealed_in() ? lent_range{} : assembler_.room();
   std::size_t bytes = 0;
   while (room && bytes < room.size && count < pieces.size()) {
@@ -144,9 +150,14 @@ std::size_t tcp_rail::tcp_link::room_pieces(std::span<iovec> pieces, std::size_t
 
 void tcp_rail::tcp_link::take(const buffer_ref& behind, std::size_t straight, std::size_t ahead) noexcept {
   if (owner_ == nullptr) return;  // lingering: bytes are read and dropped
+  const auto sink = [this](frame_view& f) { return deliver(f); };
   if (straight != 0) {
     assembler_.set_owner(owner_);
-    assembler_.advance(straight, [this](frame_view& f) { return deliver(f); });
+    if (!is_collecting()) {
+      assembler_.advance(straight, sink);
+    } else if (const status s = assembler_.collected(straight, sink); !s) {
+      return break_link(s.error());
+    }
   }
   if (owner_ != nullptr && !broken_ && ahead != 0) feed(behind, {behind.data(), ahead});
 }

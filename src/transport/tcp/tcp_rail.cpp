@@ -79,6 +79,7 @@ tcp_rail::tcp_rail(reactor& r, tcp_options options)
       send_buffers_(tcp_batch_bytes, options_.send_buffers),
       sealed_buffers_(tcp_sealed_bytes, options_.send_buffers),
       frame_buffers_(max_frame_bytes, options_.frame_buffers) {
+  frame_buffers_.let_keep(options_.frame_buffers / 2);
   if (!options_.resolve) options_.resolve = &resolve_host;
 }
 

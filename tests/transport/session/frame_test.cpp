@@ -288,3 +288,44 @@ TEST_CASE("an identity with more than the limits is malformed") {
   REQUIRE(size.has_value());
   CHECK(wire::decode_from<identity>(std::span(bytes).first(*size)).error() == errc::malformed);
 }
+
+TEST_CASE("the rest of a large frame is received where the frame is collected") {
+  constexpr std::size_t large = 16'384;
+  for (const std::size_t size : {large, max_payload_bytes}) {
+    const auto head = seeded_bytes(100, 1), payload = seeded_bytes(size, 2);
+    auto frame = frame_of(header_of(1), head, payload);
+    const bool altered = GENERATE(false, true);
+    if (altered) frame.back() ^= std::byte{1};
+    cutter c;
+    CHECK(c.assembler.rest_of_large().empty());
+    REQUIRE(c.feed(std::span(frame).first(frame_header_bytes - 1), 4096).has_value());
+    CHECK(c.assembler.rest_of_large().empty());  // its size is not known yet
+    REQUIRE(c.feed(std::span(frame).subspan(frame_header_bytes - 1, 301), 4096).has_value());
+    std::size_t at = frame_header_bytes + 300;
+    status said;
+    while (at != frame.size() && said) {
+      const std::span<std::byte> rest = c.assembler.rest_of_large();
+      REQUIRE(rest.size() == frame.size() - at);
+      const std::size_t n = std::min<std::size_t>(rest.size(), 5000);
+      std::memcpy(rest.data(), frame.data() + at, n);
+      at += n;
+      said = c.assembler.collected(n, [&](frame_view& f) {
+        c.got.push_back({f.header, {f.head.begin(), f.head.end()}, std::move(f.payload)});
+        return true;
+      });
+    }
+    CHECK(c.assembler.rest_of_large().empty());
+    if (altered) {
+      CHECK(said.error() == errc::checksum_mismatch);
+      continue;
+    }
+    REQUIRE(c.got.size() == 1);
+    CHECK(std::ranges::equal(c.got[0].head, head));
+    CHECK(std::ranges::equal(c.got[0].payload.bytes, payload));
+    CHECK(c.got[0].payload.owner.capacity() == max_frame_bytes);
+  }
+  cutter small;
+  const auto frame = frame_of(header_of(1), seeded_bytes(10, 1), seeded_bytes(large - 1, 2));
+  REQUIRE(small.feed(std::span(frame).first(200), 4096).has_value());
+  CHECK(small.assembler.rest_of_large().empty());
+}

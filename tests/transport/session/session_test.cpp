@@ -38,6 +38,49 @@ TEST_CASE("sizes from nothing to the limit go both ways", "[reactor]") {
   CHECK(p.right->in.damaged == 0);
 }
 
+TEST_CASE("large messages and small ones come in turn, whole and in order", "[reactor]") {
+  const auto w = any_world();
+  pair p(*w);
+  std::uint64_t n = 0;
+  // So many large ones, and then small ones, that a link changes its way to receive, and changes it back.
+  for (const auto& [size, count] : {std::pair{max_payload_bytes, 24}, std::pair{std::size_t{100}, 200},
+                                    std::pair{max_payload_bytes - 777, 40}, std::pair{std::size_t{0}, 3},
+                                    std::pair{std::size_t{20'000}, 24}}) {
+    std::deque<call> calls;
+    for (int i = 0; i < count; ++i) {
+      auto& c = calls.emplace_back();
+      REQUIRE(
+          c.start(*p.left, 2, ++n, size, traffic_class::call, static_cast<std::uint32_t>(size)).has_value());
+      if (size < 1000)
+        REQUIRE(w->until([&] { return c.ends == 1; }));  // one by one, each in a receive of its own
+    }
+    REQUIRE(p.settle(calls));
+    for (auto& c : calls) REQUIRE(c.answered());
+  }
+  CHECK(p.right->in.damaged == 0);
+  CHECK(p.left->ep->statistics().links_broken == 0);
+  REQUIRE(p.quiet());
+}
+
+TEST_CASE("a payload that is held for long is copied, unless it fills a buffer of a pool with many left") {
+  memory_world w;
+  pair p(w);
+  endpoint& at = *p.left->ep;
+  buffer_pool pool(max_frame_bytes, 4);
+  const auto stays = [&](std::size_t size) {
+    const buffer_ref buffer = pool.try_acquire();
+    const buffer_view kept = at.keep({buffer, {buffer.data(), size}});
+    REQUIRE(kept.bytes.size() == size);
+    return kept.bytes.data() == buffer.data();
+  };
+  CHECK_FALSE(stays(max_payload_bytes));  // the pool does not say that its buffers may be held
+  pool.let_keep(2);
+  CHECK(stays(max_payload_bytes));
+  CHECK_FALSE(stays(100));
+  const buffer_ref other = pool.try_acquire(), third = pool.try_acquire();
+  CHECK_FALSE(stays(max_payload_bytes));
+}
+
 TEST_CASE("a refusal is told apart from a lost session", "[reactor]") {
   const auto w = any_world();
   pair p(*w, [](endpoint_options& o) { o.reconnect_grace = 300ms; });
