@@ -43,7 +43,7 @@ void engine::on_life(node_id node, std::uint64_t incarnation) {
   journal_->peer_alive(node, incarnation);
   if (transport::session* peer = endpoint_.find(node)) peer->declare_alive(incarnation);
   end_life(node, incarnation - 1);
-  revokes_->returned(node, incarnation);
+  revokes_->returned(node);
   ends_->heard_of(node);
   agreements_->verdict_on(node);
 }

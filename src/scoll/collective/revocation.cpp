@@ -38,7 +38,7 @@ std::uint32_t revocation::connecting() const noexcept {
 }
 
 void revocation::knows(node_id node) {
-  static_cast<void>(settle(node, UINT64_MAX));
+  static_cast<void>(settle(node));
   if (std::find(knowing.begin(), knowing.end(), node) == knowing.end()) knowing.push_back(node);
 }
 
@@ -51,16 +51,7 @@ bool revocation::is_told(node_id node) const noexcept {
 }
 
 bool revocation::owes(node_id node) const noexcept {
-  return std::any_of(owed.begin(), owed.end(), [&](const owed_member& o) { return o.node == node; });
-}
-
-bool revocation::settle(node_id node, std::uint64_t life) noexcept {
-  const auto at =
-      std::find_if(owed.begin(), owed.end(), [&](const owed_member& o) { return o.node == node; });
-  if (at == owed.end() || life < at->life) return false;
-  const bool same = at->life == 0 || at->life == life;
-  owed.erase(at);
-  return same;
+  return std::find(owed.begin(), owed.end(), node) != owed.end();
 }
 
 namespace {

@@ -27,12 +27,6 @@ struct member_notice final : transport::emission {
   bool counted = false;  ///< among the emitted ones
 };
 
-/// A member that may not have heard of a revoke. It is told as soon as there is news of it.
-struct owed_member {
-  node_id node = 0;
-  std::uint64_t life = 0;  ///< the only life that the news is for; 0: unknown
-};
-
 /// The knowledge of a node about one group that was revoked or ended by a notice, and the members that the
 /// node has to tell.
 struct revocation {
@@ -45,7 +39,9 @@ struct revocation {
   std::size_t next = 0;                ///< of `to_tell`: those before have been given to their sessions
   std::vector<node_id> others;         ///< that are told at the end of the turn
   std::list<member_notice> telling;    ///< not acknowledged yet
-  std::vector<owed_member> owed;
+  /// Members that may not have heard. Each is told as soon as there is news of it, in whatever life: the group may have
+  /// been created when this node had not heard of its latest one.
+  std::vector<node_id> owed;
   std::vector<node_id> knowing;  ///< members that have told this node
   std::uint32_t emitted = 0;
   event progress;
@@ -65,8 +61,8 @@ struct revocation {
   }
   bool is_told(node_id node) const noexcept;
   bool owes(node_id node) const noexcept;
-  /// Forgets the debt to a node. Returns true if there was one, to this life.
-  bool settle(node_id node, std::uint64_t life) noexcept;
+  /// Forgets the debt to a node. Returns true if there was one.
+  bool settle(node_id node) noexcept { return std::erase(owed, node) != 0; }
 };
 
 /// The members that a member tells. `living` has its children in the tree of the notice, then its other

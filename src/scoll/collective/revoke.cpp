@@ -217,9 +217,9 @@ bool revoker::send(revocation& news, node_id node) {
   transport::message& m = owner_.endpoint_.acquire_message();
   m.set_head_bytes(*wire::encode_to(m.head_space(), news.notice));
   member_notice& ticket = news.telling.emplace_back(
-      [](transport::emission& told, transport::notice_state state, const error& reason) noexcept {
+      [](transport::emission& told, transport::notice_state state, const error&) noexcept {
         auto& self = static_cast<member_notice&>(told);
-        self.of->by->on_progress(self, state, reason);
+        self.of->by->on_progress(self, state);
       },
       news, node);
   const status sent = peer->notify(m, ticket);
@@ -231,21 +231,17 @@ bool revoker::send(revocation& news, node_id node) {
 }
 
 void revoker::owe(revocation& news, node_id node) {
-  if (news.over || news.owes(node)) return;
-  const transport::session* const peer = owner_.endpoint_.find(node);
-  const bool any_life = peer == nullptr || news.notice.group.creator == 0;
-  news.owed.push_back({node, any_life ? 0 : peer->peer_incarnation()});
+  if (!news.over && !news.owes(node)) news.owed.push_back(node);
 }
 
-void revoker::on_progress(member_notice& notice, transport::notice_state state, const error& reason) {
+void revoker::on_progress(member_notice& notice, transport::notice_state state) {
   revocation& news = *notice.of;
   const node_id node = notice.node;
   const shared kept = find(news.notice.group, news.kind());
   using enum transport::notice_state;
   if (state == lost) {
     news.emitted -= notice.counted;
-    // A new life holds no group, except an out-of-band one that its program has held again.
-    if (reason != errc::peer_rebooted || news.notice.group.creator == 0) owe(news, node);
+    owe(news, node);
   } else if (!std::exchange(notice.counted, true)) {
     ++news.emitted;
   }
@@ -290,20 +286,20 @@ void revoker::continue_stalled() {
 void revoker::tell(const group_id& group, transport::session& peer) {
   const shared news = find(group, notice_kind::revoked);
   if (news == nullptr || news->is_told(peer.peer())) return;
-  static_cast<void>(news->settle(peer.peer(), UINT64_MAX));
+  static_cast<void>(news->settle(peer.peer()));
   news->to_tell.push_back(peer.peer());
   pump_or_wait(*news);
 }
 
 void revoker::met(transport::session& peer) {
-  returned(peer.peer(), peer.peer_incarnation());
+  returned(peer.peer());
 }
 
-void revoker::returned(node_id node, std::uint64_t incarnation) {
+void revoker::returned(node_id node) {
   if (SCOLL_MUTANT(revoke_owed_forgotten, "a member that was held dead and lives is not told of a revoke"))
     return;
   for (auto& [id, news] : all_) {
-    if (!news->settle(node, incarnation) || news->is_told(node)) continue;
+    if (!news->settle(node) || news->is_told(node)) continue;
     news->to_tell.push_back(node);
     pump_or_wait(*news);
   }

@@ -56,7 +56,7 @@ class revoker final {
 
   // News of other nodes. This node then sends the notices that it owes them.
   void met(transport::session& peer);
-  void returned(node_id node, std::uint64_t incarnation);
+  void returned(node_id node);
 
   /// The error with which requests for a group are refused if it was revoked before its creation came; empty
   /// if it was not.
@@ -93,7 +93,7 @@ class revoker final {
   void pump_or_wait(revocation& news);
   bool send(revocation& news, node_id node);
   void owe(revocation& news, node_id node);
-  void on_progress(member_notice& notice, transport::notice_state state, const error& reason);
+  void on_progress(member_notice& notice, transport::notice_state state);
   void continue_stalled();
   void continue_behind(node_id member);
   void leave(revocation& news) noexcept;

@@ -144,12 +144,13 @@ void stragglers_end(const broadcast_record& b, const cluster& c, violations& fou
 
 // ---- repair
 
-/// True if a fault may have kept a member, or the root, from hearing or answering.
-bool is_touched(const broadcast_record& b, const cluster& c, std::uint32_t rank) {
+/// True if a fault may have kept a member, or the root, from hearing or answering; or from getting bulk data.
+bool is_touched(const broadcast_record& b, const cluster& c, std::uint32_t rank, bool bulk) {
   number_set both = number_set::of(b.root->host);
   both.insert(b.group->members[rank]);
   return std::ranges::any_of(c.faults(), [&](const fault_record& f) {
-    return !f.spares_messages() && !(f.hosts & both).empty() && f.from <= b.ended && f.until >= b.began;
+    return (bulk || !f.spares_messages()) && !(f.hosts & both).empty() && f.from <= b.ended &&
+           f.until >= b.began;
   });
 }
 
@@ -194,7 +195,7 @@ void the_others_are_found(const broadcast_record& b, const cluster& c, violation
     const bool ended_there = why.what == errc::unknown_group && why.reporter == rank;
     const bool may_not_hold =
         ended_there || (state == member_state::unknown && (!b.group->known_to_all() || creator_accused));
-    if (lost && !bounded && !may_be_another && !may_not_hold && !is_touched(b, c, rank))
+    if (lost && !bounded && !may_be_another && !may_not_hold && !is_touched(b, c, rank, lacks_bulk(b, rank)))
       report(found, "repaired", b, fmt::format("rank {} is {}", rank, to_string(state)));
   }
 }
