@@ -117,6 +117,8 @@ def check_revoke(program):
                    {"p50_us": float, "p99_us": float, "max_us": float})
         assert found["notices"]["notices_per_node"] < found["notices"]["degree"] + 1, found["notices"]
         expect(found["last-notice"], {"against": str, "p50_ratio": float})  # limits.json looks at it
+        above = found["third"]["p50_ratio_low"] - found["before (A/A)"]["p50_ratio_high"]
+        assert abs(found["third"]["above_aa"] - max(0, above)) < 0.01, (found["third"], found["before (A/A)"])
 
 
 def check_stream(program):

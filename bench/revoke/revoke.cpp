@@ -52,6 +52,15 @@ figure compared_with(figure which) {
   return figure::before_1;
 }
 
+/// Says by how much the interval of the third operation after the revoke lies above that of equal operations
+/// before it: 0 if it does not, so that nothing is left of the revoke.
+void compare_with_equals(rows& all) {
+  const row& equals = all[static_cast<std::size_t>(figure::before_2)];
+  row& third = all[static_cast<std::size_t>(figure::after_3)];
+  const double above = third["p50_ratio_low"].get<double>() - equals["p50_ratio_high"].get<double>();
+  third["above_aa"] = rounded(std::max(0.0, above));
+}
+
 rows rows_of(const std::string& bench, const setting& s, const all_series& found) {
   rows all;
   for (std::size_t i = 0; i < figures; ++i) {
@@ -74,6 +83,7 @@ rows rows_of(const std::string& bench, const setting& s, const all_series& found
     r["operations"] = found[i].all.size();
     all.push_back(std::move(r));
   }
+  compare_with_equals(all);
   return all;
 }
 
@@ -86,6 +96,7 @@ void print(const std::string& title, const rows& found) {
                                     {"p50_ratio", "ratio", 3},
                                     {"p50_ratio_low", "low", 3},
                                     {"p50_ratio_high", "high", 3},
+                                    {"above_aa", "above A/A", 3},
                                     {"notices_per_node", "notices", 2}};
   print_table(title, columns, found);
 }

@@ -33,6 +33,7 @@ struct arguments {
   std::uint32_t runs = 1;
   std::uint64_t seed = 1;
   bool without_revoke = false;
+  bool json = false;
 };
 
 /// One run, told line by line with the time since its beginning.
@@ -183,9 +184,10 @@ exit_code story::judge_revoked() {
     good = good && (killed_.contains(id) || servers_.ended_well(id - 1));
   if (!good) {
     const std::size_t ended = count(finished_) + count(failed_);
-    fmt::print("of {} survivors {} finished, {} failed, and {} are still waiting\n", survivors(),
+    std::FILE* const out = args_.json ? stderr : stdout;
+    fmt::print(out, "of {} survivors {} finished, {} failed, and {} are still waiting\n", survivors(),
                count(finished_), count(failed_), survivors() - ended);
-    for (const auto& [id, why] : reasons_) fmt::print("  server {} failed: {}\n", id, why);
+    for (const auto& [id, why] : reasons_) fmt::print(out, "  server {} failed: {}\n", id, why);
     return otherwise;
   }
   if (aloud_)
@@ -209,26 +211,38 @@ exit_code story::judge_waiting() const {
   return as_expected;
 }
 
+/// What came of all runs so far.
+struct tally {
+  std::uint32_t runs = 0;
+  std::size_t kills = 0;
+  double slowest = 0;
+
+  void show(bool json, bool ok) const {
+    if (json) {
+      fmt::print("{{\"runs\":{},\"kills\":{},\"ok\":{},\"slowest_s\":{:.3f}}}\n", runs, kills, ok, slowest);
+    } else if (ok) {
+      fmt::print("{} runs, {} kills: every survivor finished; the slowest left plan A after {:.2f} s\n", runs,
+                 kills, slowest);
+    }
+    std::fflush(stdout);
+  }
+};
+
 /// Repeats the story with other victims.
 exit_code repeat(arguments args) {
   std::mt19937_64 random(args.seed);
-  std::size_t kills = 0;
-  double slowest = 0;
-  for (std::uint32_t i = 1; i <= args.runs; ++i) {
+  tally all;
+  while (all.runs < args.runs) {
     args.victim = 1 + random() % args.server.servers;
     const std::uint64_t seed = random();
     story told(args, seed, false);
-    if (told.run() != as_expected) {
-      fmt::print("run {} of --seed {} failed\n", i, args.seed);
-      return otherwise;
-    }
-    kills += told.kills();
-    slowest = std::max(slowest, told.last_heard());
-    if (i % 10 == 0 || i == args.runs) {
-      fmt::print("{} runs, {} kills: every survivor finished; the slowest left plan A after {:.2f} s\n", i,
-                 kills, slowest);
-      std::fflush(stdout);
-    }
+    const bool ok = told.run() == as_expected;
+    ++all.runs;
+    all.kills += told.kills();
+    all.slowest = std::max(all.slowest, told.last_heard());
+    if (!ok) fmt::print(args.json ? stderr : stdout, "run {} of --seed {} failed\n", all.runs, args.seed);
+    if (!ok || all.runs % 10 == 0 || all.runs == args.runs) all.show(args.json, ok);
+    if (!ok) return otherwise;
   }
   return as_expected;
 }
@@ -241,6 +255,7 @@ int main(int argc, char** argv) {
       "ring, shrink it, and go on with plan B. Exit codes: 0 it went as it should, 1 it did not, 2 bad "
       "usage.");
   arguments args;
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // after those of ./dev soak
   app.add_option("--servers", args.server.servers, "Servers, each a process")
       ->check(CLI::Range(3, 64))
       ->capture_default_str();
@@ -256,6 +271,7 @@ int main(int argc, char** argv) {
   app.add_option("--runs", args.runs, "Repeat it with victims drawn from the seed")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
+  app.add_flag("--json", args.json, "Of several runs: the counts so far after every ten, as JSON");
   app.add_option("--seed", args.seed, "Seed of the draws")->capture_default_str();
   app.add_flag("--without-revoke", args.without_revoke, "Show how long the others wait if nobody revokes");
   app.add_option("--serve", args.server.id, "Be one of the servers; the program uses this itself")->group("");

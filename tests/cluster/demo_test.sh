@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# needs: shard_server shardctl
+# needs: shard_server shardctl plan_b_servers
 # The demo, on eight servers and a folder made for it: it checks the answers itself, and fails when one is wrong.
 # Here it is checked that it did so, that awkward files are stored, and that nothing is left behind.
 set -euo pipefail
@@ -46,6 +46,13 @@ has '^  merged +7  nodes 1-4, 6-8$'
 has '^=> repeat this when node 5 can be reached: the others keep the file$'
 has '^on the disks of +8 servers, 384.0 MiB; their hash is [0-9a-f]{16}$'
 has '^8 servers stopped$'
+has '^ *[0-9.]+ s  server 4 is killed$'
+has '^ *[0-9.]+ s  server [1-6]: revoked '
+has '^ *[0-9.]+ s  server [1-6]: plan A ended, [0-9.]+ s after the kill: revoked: node [1-6] has revoked the group'
+has '^ *[0-9.]+ s  server 1: plan [0-9]+ servers 1 2 3 5 6 go on at block [0-9]+$'
+has '^ *[0-9.]+ s  server 1: back all 4000 blocks, and every sum is right$'
+has '^all 5 survivors finished; the last one left plan A [0-9.]+ s after the kill$'
+has '^without a revoke [1-5] of 5 survivors waited for their deadline of 3\.0 s$'
 [[ $(grep -c '^✓' "$work/output") == 27 ]] || fail "not all expectations were checked"
 [[ -z $(ls -A "$work/tmp") ]] || fail "left behind: $(ls -A "$work/tmp")"
 for process in /proc/[0-9]*; do

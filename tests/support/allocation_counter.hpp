@@ -10,7 +10,7 @@
 #endif
 #endif
 
-/// Counts calls of the global allocation functions, per thread. Linking its source replaces them for the
+/// Counts what the global allocation functions do, per thread. Linking its source replaces them for the
 /// program, except under sanitizers, which bring their own.
 namespace allocation_counter {
 
@@ -22,5 +22,9 @@ inline constexpr bool counting = true;
 
 /// Allocations made by this thread so far; always 0 if it is not `counting`.
 std::size_t on_this_thread() noexcept;
+
+/// Bytes that this thread has allocated and not freed so far, less those that it has freed for other threads;
+/// always 0 if it is not `counting`. Each block counts with the bytes that can be used in it.
+std::ptrdiff_t bytes_on_this_thread() noexcept;
 
 }  // namespace allocation_counter

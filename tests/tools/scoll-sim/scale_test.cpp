@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -109,6 +110,39 @@ TEST_CASE("bulk data take about what the model predicts, and no plan is faster t
   CHECK(rows == (slow_build ? 3U : 10U) * 8 * 7);
 }
 
+TEST_CASE("a revoke among real nodes takes what the model says, also if some are dead", "[revoke]") {
+  const std::string sizes = slow_build ? "2,64" : "2,3,64,1024";
+  const answer a = scoll_sim({"--scale", sizes, "--revoke", "--latency-ns", "5000", "--json", "--quiet"});
+  INFO(a.text);
+  REQUIRE(a.status == 0);
+  std::istringstream lines(a.text);
+  std::size_t rows = 0;
+  for (std::string line; std::getline(lines, line); ++rows) {
+    INFO(line);
+    CHECK(line.find("\"ok\":true") != std::string::npos);
+    CHECK(number_in(line, "reach_o") == 7);
+    CHECK(number_in(line, "last_o") >= number_in(line, "predicted_last_o"));  // of which it is the whole part
+    CHECK(number_in(line, "notices") * 100 >= number_in(line, "predicted_notices") * 99);
+    CHECK(number_in(line, "connecting_o") > number_in(line, "last_o"));
+    const bool large = number_in(line, "nodes") == 1024;
+    CHECK(number_in(line, "dead") == (large ? 16 : 0));
+    if (!large) continue;
+    CHECK(number_in(line, "last_o") < 39);
+    CHECK(number_in(line, "dead_last_o") < 42);
+    CHECK(number_in(line, "predicted_worst_o") <= 42);
+  }
+  CHECK(rows == (slow_build ? 2 : 4));
+}
+
+TEST_CASE("a revoke on wires that the model does not have is refused", "[revoke]") {
+  for (const char* const wire : {"--jitter-ns", "--gap-ns", "--latency-ns"}) {
+    const answer a = scoll_sim({"--scale", "10", "--revoke", wire, "1500"});
+    INFO(wire << ": " << a.text);
+    CHECK(a.status != 0);
+    CHECK(a.text.find("overhead-ns") != std::string::npos);
+  }
+}
+
 TEST_CASE("figures are written as CSV, a line per run") {
   const auto file =
       std::filesystem::temp_directory_path() / ("scoll-scale-" + std::to_string(getpid()) + ".csv");
@@ -124,6 +158,16 @@ TEST_CASE("figures are written as CSV, a line per run") {
   REQUIRE(lines[0].starts_with("nodes,tree,levels,"));
   REQUIRE(lines[1].starts_with("20,\"chain\",20,1,"));
   REQUIRE(lines[2].starts_with("30,\"chain\",30,1,"));
+  const answer revoke = scoll_sim({"--scale", "20", "--revoke", "--csv", file.string(), "--quiet"});
+  INFO(revoke.text);
+  REQUIRE(revoke.status == 0);
+  std::ifstream written(file);
+  REQUIRE(std::getline(written, lines[0]));
+  REQUIRE(std::getline(written, lines[1]));
+  std::filesystem::remove(file);
+  REQUIRE(std::count(lines[0].begin(), lines[0].end(), ',') ==
+          std::count(lines[1].begin(), lines[1].end(), ','));
+  REQUIRE(lines[1].starts_with("20,8,12,"));
 }
 
 TEST_CASE("sizes and trees that make no sense are refused") {

@@ -92,8 +92,10 @@ class small_cluster {
     const auto held = engine(i).find_group(groups_[i].id());
     return held != nullptr && held->revoked != nullptr;
   }
-  /// The members that have begun a broadcast that has not ended.
+  /// True if a member has begun a broadcast that has not ended.
   bool broadcasts(std::uint32_t i) const noexcept { return begun_[i] != ended_[i]; }
+  /// The code of the error with which a member's last broadcast has ended; `ok` if it succeeded.
+  errc end_of(std::uint32_t i) const noexcept { return last_end_[i]; }
 
   /// The members that one tells, in order, if it holds nobody dead.
   std::vector<std::uint32_t> told_by(std::uint32_t i) const {
@@ -158,11 +160,12 @@ class small_cluster {
     if (holds) groups_[i] = nodes_[i]->adopt_group<waiting>(1, members_, {.tree = flat{}}).value();
     begun_.push_back(0);
     ended_.push_back(0);
+    last_end_.push_back(errc::ok);
   }
   task<void> broadcast(std::uint32_t i, std::uint32_t waits) {
     ++begun_[i];
     auto r = co_await bcast(groups_[i], {waits}, {.deadline = seconds(20)});
-    static_cast<void>(r.ok());
+    last_end_[i] = r.ok() ? errc::ok : r.status().error().code();
     ++ended_[i];
   }
   task<void> call(std::uint32_t from, std::uint32_t to) {
@@ -191,6 +194,7 @@ class small_cluster {
   std::vector<std::unique_ptr<node>> nodes_;
   std::vector<group<waiting>> groups_;
   std::vector<std::uint32_t> begun_, ended_;
+  std::vector<errc> last_end_;
   scope running_;
 };
 
@@ -218,17 +222,19 @@ std::string revoke_with(std::uint32_t n, const std::vector<death>& deaths) {
     }
   }
   c.run(milliseconds(5));
-  std::uint32_t survivors = 0, heard = 0, waiting_still = 0;
+  std::uint32_t survivors = 0, heard = 0, waiting_still = 0, otherwise = 0;
   for (std::uint32_t i = 0; i < n; ++i) {
     if (dies(deaths, i)) continue;
     ++survivors;
     heard += c.knows(i);
     waiting_still += c.broadcasts(i);
+    otherwise += !c.broadcasts(i) && c.end_of(i) != errc::revoked;
   }
-  if (heard == 0 || (heard == survivors && waiting_still == 0)) return {};
+  if (heard == 0 || (heard == survivors && waiting_still == 0 && otherwise == 0)) return {};
   std::string text = fmt::format("{} members;", n);
   for (const death& d : deaths) text += fmt::format(" rank {} dies after {} notices;", d.rank, d.notices);
-  return text + fmt::format(" {} of {} survivors hear, {} still wait", heard, survivors, waiting_still);
+  return text + fmt::format(" {} of {} survivors hear, {} still wait, {} have ended otherwise", heard,
+                            survivors, waiting_still, otherwise);
 }
 
 /// The numbers of notices that each member may have sent.

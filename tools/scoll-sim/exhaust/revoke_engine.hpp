@@ -8,7 +8,7 @@ namespace scoll::sim {
 
 /// Revokes a group of real nodes, from 2 to `most_members`, in which one or two members die in the middle of
 /// it: after each number of notices that they send. As many as the graph bears are dead at most. If one
-/// survivor hears, all must, and all broadcasts that survivors have begun in the group must have ended.
+/// survivor hears, all must, and all broadcasts that survivors have begun in the group must have ended as revoked.
 exhausted kill_at_each_notice(std::uint32_t most_members, std::uint32_t most_deaths);
 
 /// Revokes a group that only some of its members hold, for every such set: all that hold it must hear,

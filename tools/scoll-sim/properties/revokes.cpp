@@ -1,9 +1,13 @@
 #include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
 
 #include "scoll/collective/binomial_graph.hpp"
 #include "scoll/collective/engine.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/node_access.hpp"
+#include "tools/scoll-sim/properties/broadcast_report.hpp"
 #include "tools/scoll-sim/properties/properties.hpp"
 
 // The properties of revokes: which members hear of them, what they end, and what they leave alone.
@@ -12,14 +16,6 @@ namespace {
 
 void report(violations& found, std::string_view property, const group_record& g, const std::string& what) {
   found.push_back({std::string(property), fmt::format("group {}: {}", g.number, what)});
-}
-void report_broadcast(violations& found, std::string_view property, const broadcast_record& b,
-                      const std::string& what) {
-  found.push_back(
-      {std::string(property),
-       fmt::format("broadcast {} of group {} from host {}: {}; status {}; {}", b.number, b.group->number,
-                   b.root->host, what, b.outcome_status ? "ok" : describe(b.outcome_status.error()),
-                   describe(b.account))});
 }
 void report_call(violations& found, std::string_view property, const errand_record& r,
                  const std::string& what) {
@@ -86,14 +82,14 @@ void others_are_untouched(const broadcast_record& b, violations& found) {
   const bool revoked = std::any_of(b.account.causes().begin(), b.account.causes().end(),
                                    [](const cause& why) { return why.what == errc::revoked; });
   if (revoked || (!b.outcome_status && b.outcome_status.error() == errc::revoked))
-    report_broadcast(found, "others are untouched", b, "a revoke of another group has ended it");
+    report(found, "others are untouched", b, "a revoke of another group has ended it");
 }
 
 /// No member begins to execute once it knows of the revoke.
 void nothing_begins_here(const broadcast_record& b, violations& found) {
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     if (b.members[rank].after_revoke)
-      report_broadcast(found, "nothing begins after a revoke here", b, fmt::format("rank {} executed", rank));
+      report(found, "nothing begins after a revoke here", b, fmt::format("rank {} executed", rank));
   }
 }
 
@@ -104,28 +100,69 @@ void ends_at_once(const broadcast_record& b, violations& found) {
     const nanoseconds pause =
         b.stream ? b.stream->how.pause : nanoseconds(0);  // of a reader, who hears later
     if (b.ended > r.at + one_turn + pause)
-      report_broadcast(found, "a revoke ends at once", b,
-                       fmt::format("after {} us", (b.ended - r.at).count() / 1000));
+      report(found, "a revoke ends at once", b, fmt::format("after {} us", (b.ended - r.at).count() / 1000));
   }
 }
 
 bool is_end(errc code) {
   return code == errc::cancelled || code == errc::deadline_exceeded || code == errc::unknown_group ||
-         code == errc::closed;
+         code == errc::closed || code == errc::revoked;
 }
 
-/// A broadcast ends for one reason, the first, and states that are written after that carry it.
+/// True for a state that its reporter has written because it had ended early itself. Where the end has a reason
+/// of its own, the state has its words.
+bool is_written_at_an_end(const cause& c) {
+  constexpr std::array<std::string_view, 10> words{
+      "no answer in time",
+      "execute has not returned",
+      "there was no time to begin execute",
+      "not all of the bulk data has come in time",
+      "finish has not returned",
+      "nobody waits for finish",
+      "on_reply has not returned",
+      "the parent has ended the broadcast",
+      "the group has been destroyed",
+      "this node is shutting down",
+  };
+  const bool by_a_node = c.where == phase::execute || c.where == phase::delivery;
+  const bool says_so = c.what == errc::revoked || std::ranges::find(words, c.what.text()) != words.end();
+  return by_a_node && says_so && is_end(c.what.code());
+}
+
+/// A root that was cancelled long before its time was over says so.
+void a_cancel_is_the_end(const broadcast_record& b, violations& found) {
+  if (b.cancelled && b.outcome_status.error() == errc::deadline_exceeded &&
+      b.cancelled_at + long_way < b.began + b.bound && b.cancelled_at < b.ended)
+    report(found, "one end", b, "it was cancelled before");
+}
+
+/// A broadcast ends for one reason, the first, and states that its root writes after that carry it. One that
+/// fails fast has the failed member's error, and states that say that it was cancelled.
 void has_one_end(const broadcast_record& b, violations& found) {
   if (b.outcome_status) return;
+  a_cancel_is_the_end(b, found);
   const errc why = b.outcome_status.error().code();
-  if (b.cancelled && why == errc::deadline_exceeded && b.cancelled_at + long_way < b.began + b.bound &&
-      b.cancelled_at < b.ended)
-    report_broadcast(found, "one end", b, "it was cancelled before");
-  if (why != errc::revoked) return;
+  const bool by_a_member = b.failed_fast() || b.has_condition();
   for (const cause& c : b.account.causes()) {
     const bool hooks_own = c.what.text().empty();  // what a hook made of its stop token
-    if (c.reporter == b.root_rank && c.where == phase::execute && is_end(c.what.code()) && !hooks_own)
-      report_broadcast(found, "one end", b, fmt::format("a state says {}", describe(c.what)));
+    const bool own_state = is_end(why) && c.where == phase::execute && is_end(c.what.code()) && !hooks_own;
+    const bool other = c.what.code() != why && !by_a_member;
+    if (c.reporter == b.root_rank && other && (own_state || is_written_at_an_end(c)))
+      report(found, "one end", b, fmt::format("a state says {}", describe(c.what)));
+  }
+}
+
+/// The same holds for each member, whose states all carry the reason for which it has ended. In further rounds
+/// a member may end for other reasons.
+void members_have_one_end(const broadcast_record& b, const cluster& c, violations& found) {
+  if (is_repaired(b, c)) return;
+  std::map<std::uint32_t, errc> ends;
+  for (const cause& of : b.account.causes()) {
+    if (of.reporter == b.root_rank || !is_written_at_an_end(of)) continue;
+    const auto [first, is_first] = ends.emplace(of.reporter, of.what.code());
+    if (!is_first && first->second != of.what.code())
+      report(found, "one end", b,
+             fmt::format("rank {} has ended for two reasons: {}", of.reporter, describe(of.what)));
   }
 }
 
@@ -152,6 +189,7 @@ void check_revokes(const cluster& c, violations& found) {
     others_are_untouched(b, found);
     ends_at_once(b, found);
     has_one_end(b, found);
+    members_have_one_end(b, c, found);
   }
   for (const auto& [number, r] : c.calls().records()) {
     if (r.done && !r.ended_by_crash) check_call(r, c, found);

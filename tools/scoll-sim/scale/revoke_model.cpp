@@ -3,26 +3,46 @@
 #include <algorithm>
 #include <deque>
 #include <set>
+#include <utility>
 #include <vector>
 
-#include "scoll/collective/binomial_graph.hpp"
-#include "scoll/coro/error_format.hpp"
-#include "scoll/coro/random.hpp"
-#include "scoll/tree/any_tree.hpp"
+#include "scoll/collective/membership.hpp"
+#include "scoll/collective/revocation.hpp"
 
 namespace scoll::sim {
+
+revoke_order::revoke_order(std::uint32_t members, const tree_spec& tree)
+    : tree_(any_tree::resolve(tree, members).value()) {
+  std::vector<target> targets(members);
+  for (std::uint32_t rank = 0; rank < members; ++rank) targets[rank].node = rank + 1;
+  group_.members = membership::make(std::move(targets)).value();
+  notice_.tree_kind = tree.kind;
+  notice_.tree = tree.params;
+}
+
+revoke_order::choice revoke_order::told_by(std::uint32_t rank, std::optional<std::uint32_t> from) {
+  group_.self_rank = rank;
+  detail::revoke_targets found = detail::targets_of(group_, notice_, {}, from ? *from + 1 : 0);
+  return {std::move(found.living), found.children};
+}
+
+std::vector<std::uint32_t> revoke_order::known_by(std::uint32_t rank) {
+  std::vector<std::uint32_t> known = told_by(rank, std::nullopt).ranks;
+  if (rank != 0) known.push_back(tree_.parent(group_.members->size(), rank));
+  std::sort(known.begin(), known.end());
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  return known;
+}
+
 namespace {
 
 class revoke_flood {
  public:
   revoke_flood(const revoke_model& model, std::span<const std::uint32_t> dead)
-      : model_(model),
-        tree_(any_tree::resolve(model.tree, model.members).value()),
-        hosts_(model.members),
-        on_the_way_(model.reach) {
+      : model_(model), order_(model.members, model.tree), hosts_(model.members), on_the_way_(model.reach) {
     for (const std::uint32_t rank : dead) hosts_[rank].dead = true;
     course_.unheard = model.members - 1 - static_cast<std::uint32_t>(dead.size());
-    hear(0, 0);
+    hear(0, std::nullopt);
   }
 
   revoke_course run() {
@@ -80,18 +100,13 @@ class revoke_flood {
     if (!h.arrived.empty() || h.told < h.to_tell.size()) enlist(rank);
   }
 
-  void hear(std::uint32_t rank, std::uint32_t from) {
+  void hear(std::uint32_t rank, std::optional<std::uint32_t> from) {
     host& h = hosts_[rank];
     h.heard = true;
-    auto cursor = tree_.cursor(model_.members, rank);
-    for (auto child = cursor.next(); child; child = cursor.next()) h.to_tell.push_back(*child);
-    const auto children = static_cast<std::ptrdiff_t>(h.to_tell.size());
-    for (const std::uint32_t other : detail::binomial_graph(model_.members, {}).neighbours(rank)) {
-      const auto end = h.to_tell.begin() + children;
-      const bool sender = rank != 0 && other == from;
-      if (!sender && std::find(h.to_tell.begin(), end, other) == end) h.to_tell.push_back(other);
-    }
-    if (model_.nearest_first) std::reverse(h.to_tell.begin() + children, h.to_tell.end());
+    revoke_order::choice told = order_.told_by(rank, from);
+    h.to_tell = std::move(told.ranks);
+    if (model_.nearest_first)
+      std::reverse(h.to_tell.begin() + static_cast<std::ptrdiff_t>(told.children), h.to_tell.end());
     enlist(rank);
   }
 
@@ -101,7 +116,7 @@ class revoke_flood {
   }
 
   const revoke_model& model_;
-  any_tree tree_;
+  revoke_order order_;
   std::vector<host> hosts_;
   std::vector<std::vector<notice>> on_the_way_;  // by the time of arrival, modulo the reach
   std::vector<std::uint32_t> busy_, working_;
@@ -116,16 +131,19 @@ revoke_course flood_revoke(const revoke_model& model, std::span<const std::uint3
   return revoke_flood(model, dead).run();
 }
 
+std::vector<std::uint32_t> draw_dead(std::uint32_t members, std::uint32_t deaths, random_generator& random) {
+  std::set<std::uint32_t> dead;
+  while (dead.size() < deaths) dead.insert(1 + static_cast<std::uint32_t>(random.below(members - 1)));
+  return {dead.begin(), dead.end()};
+}
+
 revoke_draws draw_revokes(const revoke_model& model, std::uint32_t deaths, std::uint32_t draws,
                           std::uint64_t seed) {
   random_generator random(seed);
   std::vector<std::uint32_t> lasts;
   revoke_draws sum;
   for (std::uint32_t draw = 0; draw < draws; ++draw) {
-    std::set<std::uint32_t> dead;
-    while (dead.size() < deaths) dead.insert(1 + static_cast<std::uint32_t>(random.below(model.members - 1)));
-    const std::vector<std::uint32_t> sorted(dead.begin(), dead.end());
-    const revoke_course course = flood_revoke(model, sorted);
+    const revoke_course course = flood_revoke(model, draw_dead(model.members, deaths, random));
     lasts.push_back(course.last);
     sum.unheard += course.unheard;
   }
@@ -133,24 +151,6 @@ revoke_draws draw_revokes(const revoke_model& model, std::uint32_t deaths, std::
   sum.median = lasts[lasts.size() / 2];
   sum.worst = lasts.back();
   return sum;
-}
-
-std::string revoke_model_heading() {
-  return fmt::format("{:>8} {:>6} {:>7} | {:>6} {:>12} | {:>8} {:>6} {:>6}\n", "nodes", "degree", "reach o",
-                     "last o", "notices/node", "16 dead:", "median", "worst");
-}
-
-std::string revoke_model_line(const revoke_model& model, std::uint64_t seed, bool& all_heard) {
-  constexpr std::uint32_t deaths = 16, draws = 40;
-  const revoke_course clean = flood_revoke(model, {});
-  all_heard = clean.unheard == 0;
-  const double each = static_cast<double>(clean.notices) / model.members;
-  std::string line = fmt::format("{:>8} {:>6} {:>7} | {:>6} {:>12.2f} |", model.members,
-                                 detail::binomial_degree(model.members), model.reach, clean.last, each);
-  if (detail::binomial_degree(model.members) <= deaths) return line + "\n";
-  const revoke_draws drawn = draw_revokes(model, deaths, model.members > 20'000 ? 3 : draws, seed);
-  all_heard = all_heard && drawn.unheard == 0;
-  return line + fmt::format(" {:>8} {:>6} {:>6}\n", "", drawn.median, drawn.worst);
 }
 
 }  // namespace scoll::sim

@@ -1,13 +1,40 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
-#include <string>
+#include <vector>
 
+#include "scoll/collective/group_state.hpp"
+#include "scoll/collective/notice_head.hpp"
+#include "scoll/coro/random.hpp"
+#include "scoll/tree/any_tree.hpp"
 #include "scoll/tree/greedy.hpp"
 #include "scoll/tree/spec.hpp"
 
 namespace scoll::sim {
+
+/// The members that each member of a group tells of a revoke by rank 0, as the library chooses them. Rank r
+/// has the id r + 1, and nobody is held dead.
+class revoke_order {
+ public:
+  revoke_order(std::uint32_t members, const tree_spec& tree);
+
+  struct choice {
+    std::vector<std::uint32_t> ranks;  ///< in order
+    std::size_t children = 0;          ///< in the tree; these come first
+  };
+  /// The members that `rank` tells after it has heard from `from`; without that, as the one that begins.
+  choice told_by(std::uint32_t rank, std::optional<std::uint32_t> from);
+  /// The members that `rank` may tell or hear from, ascending.
+  std::vector<std::uint32_t> known_by(std::uint32_t rank);
+
+ private:
+  detail::group_state group_;
+  detail::notice_head notice_;
+  any_tree tree_;
+};
 
 /// A revoke in LogP: the time unit is o, which a host needs for each notice that it sends or receives; a host
 /// does one thing at a time, and receives before it sends.
@@ -30,6 +57,9 @@ struct revoke_course {
 /// nobody knows it.
 revoke_course flood_revoke(const revoke_model& model, std::span<const std::uint32_t> dead);
 
+/// Draws different ranks other than 0, ascending.
+std::vector<std::uint32_t> draw_dead(std::uint32_t members, std::uint32_t deaths, random_generator& random);
+
 /// The courses of a number of draws of dead members.
 struct revoke_draws {
   std::uint32_t median = 0;
@@ -38,9 +68,5 @@ struct revoke_draws {
 };
 revoke_draws draw_revokes(const revoke_model& model, std::uint32_t deaths, std::uint32_t draws,
                           std::uint64_t seed);
-
-/// A line for `--scale --revoke`, and its heading.
-std::string revoke_model_heading();
-std::string revoke_model_line(const revoke_model& model, std::uint64_t seed, bool& all_heard);
 
 }  // namespace scoll::sim

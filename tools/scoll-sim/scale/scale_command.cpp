@@ -12,7 +12,7 @@
 #include "scoll/collective/membership.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "tools/scoll-sim/scale/bulk_scale.hpp"
-#include "tools/scoll-sim/scale/revoke_model.hpp"
+#include "tools/scoll-sim/scale/revoke_scale.hpp"
 
 namespace scoll::sim {
 namespace {
@@ -42,20 +42,36 @@ std::vector<tree_spec> trees_of(const scale_arguments& a, std::uint32_t nodes) {
   return trees;
 }
 
-int run_revoke_models(const scale_arguments& a, std::uint64_t seed) {
-  if (a.overhead_ns <= 0) throw std::runtime_error("--revoke counts in o: --overhead-ns is more than 0");
-  std::fputs(revoke_model_heading().c_str(), stdout);
+std::ofstream csv_file(const scale_arguments& a, const std::string& heading) {
+  std::ofstream csv;
+  if (a.csv.empty()) return csv;
+  csv.open(a.csv);
+  csv << heading;
+  return csv;
+}
+
+void expect_written(const scale_arguments& a, const std::ofstream& csv) {
+  if (!a.csv.empty() && !csv) throw std::runtime_error("cannot write " + a.csv);
+}
+
+bool shows_progress(bool quiet) {
+  return !quiet && isatty(STDERR_FILENO) != 0;
+}
+
+int run_revoke_scales(const scale_arguments& a, std::uint64_t seed, bool json, bool quiet) {
+  std::ofstream csv = csv_file(a, revoke_scale_csv_heading());
+  if (!json) std::fputs(revoke_scale_heading().c_str(), stdout);
   bool all_ok = true;
   for (const std::uint32_t nodes : a.nodes) {
-    revoke_model model;
-    model.members = nodes;
-    model.reach = static_cast<std::uint32_t>((a.latency_ns + 2 * a.overhead_ns) / a.overhead_ns);
-    bool all_heard = false;
-    std::fputs(revoke_model_line(model, seed, all_heard).c_str(), stdout);
-    if (!all_heard) std::printf("violated: %u nodes: not everybody hears\n", nodes);
+    const revoke_scale_options options{nodes, wire_of(a), seed, shows_progress(quiet)};
+    const revoke_scale_report r = measure_revoke(options);
+    std::fputs((json ? revoke_scale_json(options, r) : revoke_scale_line(options, r)).c_str(), stdout);
+    if (!r.ok()) std::printf("violated: %u nodes: %s\n", nodes, r.wrong.data());
     std::fflush(stdout);
-    all_ok = all_ok && all_heard;
+    csv << revoke_scale_csv_line(options, r) << std::flush;
+    all_ok = all_ok && r.ok();
   }
+  expect_written(a, csv);
   return all_ok ? 0 : 1;
 }
 
@@ -106,7 +122,7 @@ void add_scale_options(CLI::App& app, scale_arguments& a) {
       ->group(group);
   app.add_option("--csv", a.csv, "write the figures of --scale to this file")->group(group);
   app.add_flag("--revoke", a.revoke,
-               "for --scale: the LogP model of a revoke instead of broadcasts, with L and o in whole o")
+               "for --scale: revokes instead of broadcasts, against the model; L in whole o")
       ->group(group);
   app.add_flag("--bulk", a.bulk,
                "for --scale: broadcasts with bulk data, by every plan, against the model with the costs that "
@@ -145,13 +161,9 @@ void add_scale_options(CLI::App& app, scale_arguments& a) {
 }
 
 int run_scales(const scale_arguments& a, std::uint64_t seed, bool json, bool quiet) {
-  if (a.revoke) return run_revoke_models(a, seed);
+  if (a.revoke) return run_revoke_scales(a, seed, json, quiet);
   if (a.bulk) return run_bulk_scales(a, json);
-  std::ofstream csv;
-  if (!a.csv.empty()) {
-    csv.open(a.csv);
-    csv << scale_csv_heading();
-  }
+  std::ofstream csv = csv_file(a, scale_csv_heading());
   if (!json) std::fputs(scale_heading().c_str(), stdout);
   bool all_ok = true;
   for (const std::uint32_t nodes : a.nodes) {
@@ -161,7 +173,7 @@ int run_scales(const scale_arguments& a, std::uint64_t seed, bool json, bool qui
       options.tree = tree;
       options.wire = wire_of(a);
       options.seed = seed;
-      options.progress = !quiet && isatty(STDERR_FILENO) != 0;
+      options.progress = shows_progress(quiet);
       const scale_report r = measure_scale(options);
       std::fputs((json ? scale_json(options, r) : scale_line(options, r)).c_str(), stdout);
       if (!r.ok())
@@ -171,7 +183,7 @@ int run_scales(const scale_arguments& a, std::uint64_t seed, bool json, bool qui
       all_ok = all_ok && r.ok();
     }
   }
-  if (!a.csv.empty() && !csv) throw std::runtime_error("cannot write " + a.csv);
+  expect_written(a, csv);
   return all_ok ? 0 : 1;
 }
 

@@ -19,7 +19,7 @@ struct scale_arguments {
   std::vector<std::uint32_t> nodes;  ///< empty: the option was not given
   std::vector<std::string> trees;    ///< empty: the trees of `scale_trees`
   std::string csv;
-  bool revoke = false;                          ///< the model of a revoke takes the place of broadcasts
+  bool revoke = false;                          ///< revokes take the place of broadcasts
   bool bulk = false;                            ///< broadcasts have bulk data, by every plan
   std::vector<std::uint32_t> pieces{1, 8, 64};  ///< of the bulk data
   std::int64_t latency_ns = scale_wire().latency.count();
