@@ -414,7 +414,7 @@ void cluster::note_view(const broadcast_record& b, member_record& m) {
   const detail::engine& engine = detail::node_access::engine(*m.executor->member);
   const auto group = engine.find_group(*b.group->id);
   // The group has been ended meanwhile, or a verdict was heard and is believed later, if its node does not answer.
-  constexpr nanoseconds doubt = 2 * gossip::least_interval;
+  constexpr nanoseconds doubt = 10 * gossip::least_interval;
   m.wavers = group == nullptr || m.executor->view_changed + doubt >= b.began;
   if (m.wavers) return;
   rank_set addressed;
