@@ -161,7 +161,8 @@ bool ended_early(const broadcast_record& b) {
 /// True if the quarter of a deadline that is kept for further rounds is too short for one.
 bool has_no_time_for_rounds(const broadcast_record& b) {
   const nanoseconds given = b.options.deadline.left({});
-  return given != nanoseconds::max() && given / 4 < rtt_estimate + longest_way(1, b.work);
+  return given != nanoseconds::max() &&
+         given / 4 < rtt_estimate + longest_way(1, std::chrono::microseconds(b.request.work_us));
 }
 
 /// A member that no fault has touched, nor the root, is found whatever befalls the others: it has executed once
