@@ -21,15 +21,6 @@ constexpr nanoseconds last_answers_take = 3s;
 constexpr nanoseconds rest_takes = 12s;
 constexpr std::chrono::microseconds work = 30us;  // of each member, so that it can die meanwhile
 
-std::string_view to_string(failure_policy policy) {
-  switch (policy) {
-    case degrade: return "degrade";
-    case fail_fast: return "fail fast";
-    case repair: return "repair";
-  }
-  return "?";
-}
-
 std::string_view to_string(kill_group group) {
   switch (group) {
     case kill_group::created: return "";
@@ -55,6 +46,15 @@ std::string_view to_string(member_end what) {
     case member_end::silent: return "dies silently";
     case member_end::reboot: return "reboots";
     case member_end::doubted: return "is called dead wrongly";
+  }
+  return "?";
+}
+
+std::string_view to_string(failure_policy policy) {
+  switch (policy) {
+    case degrade: return "degrade";
+    case fail_fast: return "fail_fast";
+    case repair: return "repair";
   }
   return "?";
 }

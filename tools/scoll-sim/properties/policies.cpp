@@ -181,8 +181,38 @@ void the_others_are_found(const broadcast_record& b, const cluster& c, violation
                                 !b.known.contains(rank);  // so it is asked what it has done, and no more
     const bool ended_there = why.what == errc::unknown_group && why.reporter == rank;
     const bool may_not_hold = ended_there || (state == member_state::unknown && !b.group->known_to_all());
-    if (lost && !bounded && !may_be_another && !may_not_hold && !is_touched(b, c, rank))
+    const bool stopped = state == member_state::failed && why.where == phase::execute &&
+                         why.what == errc::cancelled && why.reporter == rank;  // though nobody ended it
+    const bool missed = lost && !bounded && !may_be_another && !may_not_hold;
+    if ((missed || stopped) && !is_touched(b, c, rank))
       report(found, "repaired", b, fmt::format("rank {} is {}", rank, to_string(state)));
+  }
+}
+
+/// The members that faults have touched, or the root and some of them; more than can be are counted as two.
+std::uint32_t count_touched(const broadcast_record& b, const cluster& c) {
+  std::uint32_t touched = 0;
+  for (const std::uint32_t rank : b.addressed) touched += is_touched(b, c, rank);
+  return touched;
+}
+
+/// A member that is lost costs a deadline no other one, even if nobody calls it dead: what is kept of the deadline is
+/// enough to ask those below it. Hooks that work into that time are another matter.
+void a_loss_costs_no_other(const broadcast_record& b, const cluster& c, violations& found) {
+  const nanoseconds given = b.options.deadline.left({});
+  const bool by_deadline = given != nanoseconds::max() && !has_no_time_for_rounds(b);
+  const bool ended =
+      b.cancelled || is_revoked(b) || b.group->is_ending() || b.held || b.account.members() == 0;
+  if (b.options.on_failure != repair || !by_deadline || ended || b.group->admits_new_lives()) return;
+  if (count_touched(b, c) != 1 || !b.group->known_to_all()) return;
+  for (const std::uint32_t rank : b.addressed) {
+    const member_state state = b.account.state(rank);
+    const errc why = b.account.why(rank).what.code();
+    const bool late = why == errc::deadline_exceeded || why == errc::peer_died || why == errc::unreachable;
+    const bool works = b.members[rank].begun != 0 && b.members[rank].last_left > b.began + given / 2;
+    const bool lost = state == member_state::not_reached || state == member_state::unknown;
+    if (lost && late && !works && !is_touched(b, c, rank))
+      report(found, "a loss costs no other", b, fmt::format("rank {} is {}", rank, to_string(state)));
   }
 }
 
@@ -206,6 +236,7 @@ void check_policies(const broadcast_record& b, const cluster& c, violations& fou
   fail_fast_is_fast(b, c, found);
   fail_fast_tells_the_cause(b, found);
   the_others_are_found(b, c, found);
+  a_loss_costs_no_other(b, c, found);
   parts_are_kept(b, c, found);
   if (!b.has_condition()) return;
   a_condition_is_what_it_says(b, found);
