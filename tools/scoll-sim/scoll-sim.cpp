@@ -115,6 +115,11 @@ int run_many(const arguments& a) {
   batch_options options;
   options.plan = a.plan;
   std::tie(options.first, options.last) = parse_range(a.seeds);
+  if (has_no_seeds(a.plan.work) && options.first != options.last)
+    throw std::runtime_error(
+        fmt::format("the workload {} draws nothing, so each of these seeds would be the same run: take "
+                    "--seed 1, or --exhaust",
+                    to_string(a.plan.work)));
   options.jobs = std::max(1U, a.jobs);
   options.progress = !a.quiet && isatty(STDERR_FILENO) != 0;
   options.keep_hashes = a.hashes;

@@ -8,6 +8,8 @@
 #include "scoll/bulk/head.hpp"
 #include "scoll/collective/broadcast_caller.hpp"
 #include "scoll/collective/collective_head.hpp"
+#include "scoll/collective/counter_ranges.hpp"
+#include "scoll/collective/creation_statement.hpp"
 #include "scoll/collective/group_admin.hpp"
 #include "scoll/collective/item_run.hpp"
 #include "scoll/collective/life_tag.hpp"
@@ -233,6 +235,37 @@ TEST_CASE("the head of bulk data lies on the wire as documented", "[golden]") {
   CHECK(collective_head::bulk_follows == 1024);
   CHECK(collective_head::declines_bulk == 2048);
   CHECK(static_cast<int>(collective_kind::bulk) == 6);
+}
+
+TEST_CASE("what is said of the ends of groups lies on the wire as documented", "[golden]") {
+  CHECK(static_cast<int>(collective_kind::broadcast) == 0);
+  CHECK(static_cast<int>(collective_kind::create) == 1);
+  CHECK(static_cast<int>(collective_kind::forget) == 2);
+  CHECK(static_cast<int>(collective_kind::sweep) == 3);
+  CHECK(static_cast<int>(collective_kind::end) == 4);
+  CHECK(static_cast<int>(collective_kind::members) == 5);
+
+  creation_statement said;
+  said.below = 900;
+  said.count = 2;
+  said.exceptions = {1, 7};
+  std::array<std::byte, max_forget_bytes> bytes;
+  const std::string statement =
+      "840300000000000002"
+      "0100000000000000"
+      "0700000000000000";
+  const std::size_t size = *encode_forget({lifetime::members, said}, bytes);
+  CHECK(hex(std::span(bytes).first(size)) == "01" + statement);
+  CHECK(*encode_forget({lifetime::creator, std::nullopt}, bytes) == 1);
+  CHECK(bytes[0] == std::byte{0});
+
+  wire::writer out(bytes);
+  const counter_ranges ended{{3, 3}, {5, 204}, {1000, 1001}};
+  CHECK(put_counters(out, ended, 64) == 3);
+  CHECK(hex(out.written()) ==
+        "0300"
+        "02c701"
+        "9c0601");
 }
 
 TEST_CASE("the caller of a broadcast lies on the wire as documented", "[golden]") {

@@ -265,6 +265,9 @@ TEST_CASE("requests that are not what they should be are refused with the reason
   h.kind = 17;
   REQUIRE(refused(h, good) == errc::malformed);
   h = base;
+  h.flags |= 0x8000;  // which nobody knows
+  REQUIRE(refused(h, good) == errc::malformed);
+  h = base;
   h.service = 0x7777;
   REQUIRE(refused(h, good) == errc::unknown_service);
   h = base;
@@ -584,6 +587,20 @@ TEST_CASE("answers of random bytes never break anything", "[hostile]") {
     REQUIRE(r.outcome().members() == 4);
   }
   for (std::uint32_t i = 0; i < 2; ++i) REQUIRE(f.c.engine(i).operations() == 0);
+}
+
+TEST_CASE("a reply with a flag that nobody knows is not taken", "[hostile]") {
+  infiltrated f(4, flat{}, 1);
+  collective_reply_head strange;
+  strange.flags = collective_reply_head::clean | 0x80;
+  strange.values = 1;
+  bytes value(4 + 12);
+  value[0] = std::byte{12};
+  f.x->answer_all(strange, value);
+  auto r = f.c.bcast(f.g, {});
+  INFO(describe(r.outcome()));
+  check_members(r.outcome(), {1}, member_state::unknown, phase::delivery, errc::malformed, 0);
+  REQUIRE(r.outcome().merged().size() == 3);
 }
 
 TEST_CASE("a reply beyond the capacity that was announced is not taken", "[hostile]") {

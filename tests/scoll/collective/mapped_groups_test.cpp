@@ -145,3 +145,16 @@ TEST_CASE("other members take the place of those that were named before", "[mapp
   CHECK_FALSE(back->windows[0].window.admit(3));
   CHECK(t.mapped.hold(nodes({2, 3}), service, 1, flat{}).error() == errc::not_member);
 }
+
+TEST_CASE("creations have to wait while as many ended groups of their creator may still arrive", "[mapper]") {
+  group_table table{1};
+  constexpr node_id creator = 7;
+  const auto group_of = [](std::uint64_t counter) { return group_id{creator, 3, counter, {}}; };
+  const group_ending destroyed{group_fate::destroyed, creator, 0};
+  for (std::uint64_t counter = 1; counter <= max_tombstones_of_life; ++counter) {
+    REQUIRE_FALSE(table.why_no_creation(group_of(5000)));
+    REQUIRE(table.bury(group_of(counter), lifetime::creator, destroyed));
+  }
+  CHECK(table.why_no_creation(group_of(5000)) == errc::busy);
+  CHECK_FALSE(table.why_no_creation({creator + 1, 3, 5000, {}}));
+}

@@ -269,6 +269,7 @@ TEST_CASE("event scripts of past failures hold") {
 
 TEST_CASE("what makes no sense is refused with a sentence") {
   for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--seeds", "5..1"},
+                                                    {"--workload", "groups", "--seeds", "1..2"},
                                                     {"--faults", "all"},
                                                     {"--nodes", "0"},
                                                     {"--nodes", "257"},

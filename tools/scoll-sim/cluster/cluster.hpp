@@ -95,6 +95,7 @@ class cluster final : private ledger {
   const std::vector<told_group>& told_groups() const noexcept { return told_; }
   /// True if somebody believed, rightly or not, that the host is dead.
   bool was_accused(std::uint32_t host) const noexcept { return accused_.contains(host); }
+  bool has_several_rails() const noexcept { return rails_ > 1; }
   /// Groups in use that a member had lost.
   const std::vector<std::string>& lost_groups() const noexcept { return lost_groups_; }
   /// Broadcasts that a member executed although their root did not take part in the gossip yet.

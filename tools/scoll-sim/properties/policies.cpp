@@ -93,7 +93,8 @@ void a_condition_is_met_soon(const broadcast_record& b, const cluster& c, violat
     std::vector<nanoseconds> done;
     among.for_each([&](std::uint32_t rank) {
       const member_record& m = b.members[rank];
-      if (m.contributed == 1 && !holds(b.request.oversized, rank) && !holds(b.request.brimful, rank))
+      const bool lost = b.account.state(rank) == member_state::executed;  // its reply did not fit
+      if (m.contributed == 1 && !lost && !holds(b.request.oversized, rank) && !holds(b.request.brimful, rank))
         done.push_back(m.last_left);
     });
     std::ranges::sort(done);
@@ -169,6 +170,7 @@ bool has_no_time_for_rounds(const broadcast_record& b) {
 /// and is merged, unless it has failed by itself, or the time was over.
 void the_others_are_found(const broadcast_record& b, const cluster& c, violations& found) {
   if (b.options.on_failure != repair || ended_early(b) || has_no_time_for_rounds(b)) return;
+  const bool creator_accused = c.was_accused(b.group->maker);  // then members may have dropped the group
   for (const std::uint32_t rank : b.addressed) {
     const member_state state = b.account.state(rank);
     const cause& why = b.account.why(rank);
@@ -180,7 +182,8 @@ void the_others_are_found(const broadcast_record& b, const cluster& c, violation
     const bool may_be_another = state == member_state::unknown && b.group->admits_new_lives() &&
                                 !b.known.contains(rank);  // so it is asked what it has done, and no more
     const bool ended_there = why.what == errc::unknown_group && why.reporter == rank;
-    const bool may_not_hold = ended_there || (state == member_state::unknown && !b.group->known_to_all());
+    const bool may_not_hold =
+        ended_there || (state == member_state::unknown && (!b.group->known_to_all() || creator_accused));
     const bool stopped = state == member_state::failed && why.where == phase::execute &&
                          why.what == errc::cancelled && why.reporter == rank;  // though nobody ended it
     const bool missed = lost && !bounded && !may_be_another && !may_not_hold;
