@@ -13,7 +13,7 @@ using namespace scoll::test;
 // Broadcasts whose await ends when enough members are merged.
 namespace {
 
-constexpr nanoseconds one_way = 10us;
+constexpr nanoseconds a_hop = 10us;
 constexpr tree_spec quorum_trees[] = {flat{}, chain{}, knomial{2}, kary{2}, knomial{4}, greedy{7, 1, 1}};
 
 /// The value is made of exactly the merged members.
@@ -164,7 +164,7 @@ TEST_CASE("each size of a quorum ends when that many are merged, and not later t
       CHECK(r.outcome().merged().size() == k);
       CHECK(r.outcome().pending().size() == n - k);
       const std::uint32_t last = 2 * (k - 1) % n;  // of them, and its request and reply pass each level
-      CHECK(f.took() == (k - 1) * 10ms + 1ms + 2 * tree.depth(last) * one_way);
+      CHECK(f.took() == (k - 1) * 10ms + 1ms + 2 * tree.depth(last) * a_hop);
       const outcome rest = check_rest(c, r);
       CHECK(rest.executed().size() == n);
     }

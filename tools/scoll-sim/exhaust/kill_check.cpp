@@ -170,7 +170,7 @@ void each_subject(std::uint32_t least, std::uint32_t most, const exhaust_setting
   for (std::uint32_t members = least; members <= most; ++members) {
     for (const tree_spec& tree : trees()) {
       for (const failure_policy policy : policies) {
-        if (!is_wanted(to_string(tree), settings.tree) || !is_wanted(to_string(policy), settings.policy))
+        if (!is_wanted(to_string(tree), settings.tree) || !is_wanted(name_of(policy), settings.policy))
           continue;
         for (const kill_group group : groups_for(policy)) add(kill_subject{tree, members, policy, group});
       }

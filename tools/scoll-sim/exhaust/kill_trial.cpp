@@ -50,7 +50,7 @@ std::string_view to_string(member_end what) {
   return "?";
 }
 
-std::string_view to_string(failure_policy policy) {
+std::string_view name_of(failure_policy policy) {
   switch (policy) {
     case degrade: return "degrade";
     case fail_fast: return "fail_fast";
@@ -61,7 +61,7 @@ std::string_view to_string(failure_policy policy) {
 
 std::string to_string(const kill_subject& s) {
   return fmt::format("{} over {} members{}, {}", scoll::to_string(s.tree), s.members, to_string(s.group),
-                     to_string(s.policy));
+                     name_of(s.policy));
 }
 
 // ---- the run

@@ -192,11 +192,10 @@ void the_others_are_found(const broadcast_record& b, const cluster& c, violation
   }
 }
 
-/// The members that faults have touched, or the root and some of them; more than can be are counted as two.
-std::uint32_t count_touched(const broadcast_record& b, const cluster& c) {
-  std::uint32_t touched = 0;
-  for (const std::uint32_t rank : b.addressed) touched += is_touched(b, c, rank);
-  return touched;
+/// True if faults have touched one member that is addressed, and not the root.
+bool one_is_touched(const broadcast_record& b, const cluster& c) {
+  return std::ranges::count_if(b.addressed, [&](std::uint32_t rank) { return is_touched(b, c, rank); }) == 1 &&
+         !is_touched(b, c, b.root_rank);
 }
 
 /// A member that is lost costs a deadline no other one, even if nobody calls it dead: what is kept of the deadline is
@@ -207,7 +206,7 @@ void a_loss_costs_no_other(const broadcast_record& b, const cluster& c, violatio
   const bool ended =
       b.cancelled || is_revoked(b) || b.group->is_ending() || b.held || b.account.members() == 0;
   if (b.options.on_failure != repair || !by_deadline || ended || b.group->admits_new_lives()) return;
-  if (count_touched(b, c) != 1 || !b.group->known_to_all()) return;
+  if (!one_is_touched(b, c) || !b.group->known_to_all() || c.was_accused(b.group->maker)) return;
   for (const std::uint32_t rank : b.addressed) {
     const member_state state = b.account.state(rank);
     const errc why = b.account.why(rank).what.code();
