@@ -57,15 +57,16 @@ TEST_CASE("groups are created, told and destroyed rightly whichever member dies 
 
 namespace {
 
-/// Groups of so many members, of whose steps one of so many is tried: in every run of the tests, and in long ones.
+/// Groups of so many members, of whose steps one of so many is tried: in every run of the tests, and in long ones. 0:
+/// they are left to the long ones.
 struct kill_size {
   std::uint32_t members;
   std::uint32_t stride;
   std::uint32_t stride_of_long_tests;
 };
-constexpr kill_size kill_sizes[]{{2, 1, 1},     {3, 1, 1},     {4, 1, 1},    {5, 1, 1},   {6, 7, 1},
-                                 {7, 7, 1},     {8, 1, 1},     {9, 3, 1},    {16, 53, 5}, {17, 59, 5},
-                                 {31, 997, 61}, {32, 997, 61}, {33, 997, 61}};
+constexpr kill_size kill_sizes[]{{2, 1, 1},   {3, 1, 1},    {4, 1, 1},  {5, 1, 1},   {6, 7, 1},
+                                 {7, 7, 1},   {8, 1, 1},    {9, 1, 1},  {16, 11, 3}, {17, 11, 3},
+                                 {31, 0, 13}, {32, 41, 13}, {33, 0, 13}};
 
 }  // namespace
 
@@ -77,6 +78,7 @@ TEST_CASE("the account of a broadcast is exact whichever member is killed at whi
     for (const kill_size& size : kill_sizes) {
       if (slow_build && size.members > 5) continue;
       const std::uint32_t stride = long_tests() ? size.stride_of_long_tests : size.stride;
+      if (stride == 0) continue;
       const exhausted found = strike_each_member({tree, size.members, policy}, what, stride);
       INFO(found.part << ": " << found.violation << (found.way.empty() ? "" : ": " + found.way.front()));
       CHECK(found.violation.empty());

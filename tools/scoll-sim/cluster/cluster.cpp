@@ -73,7 +73,7 @@ class cluster::witness final : public gossip::event_listener {
     if (e.kind == gossip::event_kind::rebooted) cluster_.seen_.saw(mark::gossip_return);
     if (e.kind != gossip::event_kind::dead) return note_life(node, e);
     note_doubt(node, e);
-    cluster_.accused_.insert(about);
+    cluster_.accusations_.insert({life_.host, about});
     const life* const present = cluster_.lives_[about];
     if (present == nullptr || present->incarnation != e.incarnation)
       return cluster_.seen_.saw(mark::gossip_death);

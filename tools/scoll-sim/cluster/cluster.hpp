@@ -94,7 +94,9 @@ class cluster final : private ledger {
   std::uint32_t repeated_namings() const noexcept { return repeated_namings_; }
   const std::vector<told_group>& told_groups() const noexcept { return told_; }
   /// True if somebody believed, rightly or not, that the host is dead.
-  bool was_accused(std::uint32_t host) const noexcept { return accused_.contains(host); }
+  bool was_accused(std::uint32_t host) const;
+  /// True if that was this other host.
+  bool has_accused(std::uint32_t hearer, std::uint32_t host) const;
   bool has_several_rails() const noexcept { return rails_ > 1; }
   /// Groups in use that a member had lost.
   const std::vector<std::string>& lost_groups() const noexcept { return lost_groups_; }
@@ -279,9 +281,9 @@ class cluster final : private ledger {
   events::node_memory memory_;
   number_set old_servers_;
   client_hosts guests_;
-  number_set accused_;                                            // hosts that were called dead at any time
-  std::set<std::uint64_t> running_;                               // broadcasts
-  std::set<std::pair<std::uint64_t, std::uint64_t>> last_begun_;  // life, group: it has begun its last
+  std::set<std::pair<std::uint32_t, std::uint32_t>> accusations_;  // who has called whom dead at any time
+  std::set<std::uint64_t> running_;                                // broadcasts
+  std::set<std::pair<std::uint64_t, std::uint64_t>> last_begun_;   // life, group: it has begun its last
   std::set<std::pair<std::uint64_t, std::uint64_t>> in_use_;  // life by number, group: a broadcast was seen
   std::vector<outage> outages_;
   bool has_liveness_ = false, burying_ = false;

@@ -50,7 +50,7 @@ void draw_remote_memory(draft& d) {
 
 /// Few nodes have so little memory that broadcasts are refused for want of it.
 void draw_node_memory(draft& d) {
-  draws random = d.stream("node memory");
+  draws random = d.stream("room for parts");
   if (!random.chance(1, 8)) return;
   const auto parts = static_cast<std::uint32_t>(random.magnitude(4'096, 524'288));
   const auto kept = static_cast<std::uint32_t>(random.magnitude(2'000, 32'768));

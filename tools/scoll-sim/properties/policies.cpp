@@ -166,6 +166,14 @@ bool has_no_time_for_rounds(const broadcast_record& b) {
          given / 4 < rtt_estimate + longest_way(1, std::chrono::microseconds(b.request.work_us));
 }
 
+/// True if the hook of a member has ended before its time can have been over.
+bool left_in_time(const broadcast_record& b, std::uint32_t rank) {
+  constexpr nanoseconds shortest_bound = std::chrono::milliseconds(300);  // of all services
+  const nanoseconds given = b.options.deadline.left({}), chosen = b.options.processing_bound;
+  const nanoseconds bound = chosen.count() > 0 ? std::min(chosen, shortest_bound) : shortest_bound;
+  return b.members[rank].last_left < b.began + std::min(given, bound) / 2;
+}
+
 /// A member that no fault has touched, nor the root, is found whatever befalls the others: it has executed once
 /// and is merged, unless it has failed by itself, or the time was over.
 void the_others_are_found(const broadcast_record& b, const cluster& c, violations& found) {
@@ -184,37 +192,24 @@ void the_others_are_found(const broadcast_record& b, const cluster& c, violation
     const bool ended_there = why.what == errc::unknown_group && why.reporter == rank;
     const bool may_not_hold =
         ended_there || (state == member_state::unknown && (!b.group->known_to_all() || creator_accused));
-    const bool stopped = state == member_state::failed && why.where == phase::execute &&
-                         why.what == errc::cancelled && why.reporter == rank;  // though nobody ended it
     const bool missed = lost && !bounded && !may_be_another && !may_not_hold;
-    if ((missed || stopped) && !is_touched(b, c, rank))
+    if (missed && !is_touched(b, c, rank))
       report(found, "repaired", b, fmt::format("rank {} is {}", rank, to_string(state)));
   }
 }
 
-/// True if faults have touched one member that is addressed, and not the root.
-bool one_is_touched(const broadcast_record& b, const cluster& c) {
-  return std::ranges::count_if(b.addressed, [&](std::uint32_t rank) { return is_touched(b, c, rank); }) == 1 &&
-         !is_touched(b, c, b.root_rank);
-}
-
-/// A member that is lost costs a deadline no other one, even if nobody calls it dead: what is kept of the deadline is
-/// enough to ask those below it. Hooks that work into that time are another matter.
-void a_loss_costs_no_other(const broadcast_record& b, const cluster& c, violations& found) {
-  const nanoseconds given = b.options.deadline.left({});
-  const bool by_deadline = given != nanoseconds::max() && !has_no_time_for_rounds(b);
-  const bool ended =
-      b.cancelled || is_revoked(b) || b.group->is_ending() || b.held || b.account.members() == 0;
-  if (b.options.on_failure != repair || !by_deadline || ended || b.group->admits_new_lives()) return;
-  if (!one_is_touched(b, c) || !b.group->known_to_all() || c.was_accused(b.group->maker)) return;
+/// No parent that gives a member up stops its work: the reply is asked for in a further round. Only the end of the
+/// broadcast or of the group does, and a member that holds the root dead.
+void work_is_not_stopped(const broadcast_record& b, const cluster& c, violations& found) {
+  const group_record& g = *b.group;
+  const bool may_be_gone = g.outer != nullptr || (g.created_by_a_host() && c.was_accused(g.maker));
+  if (b.options.on_failure != repair || ended_early(b) || may_be_gone) return;
   for (const std::uint32_t rank : b.addressed) {
-    const member_state state = b.account.state(rank);
-    const errc why = b.account.why(rank).what.code();
-    const bool late = why == errc::deadline_exceeded || why == errc::peer_died || why == errc::unreachable;
-    const bool works = b.members[rank].begun != 0 && b.members[rank].last_left > b.began + given / 2;
-    const bool lost = state == member_state::not_reached || state == member_state::unknown;
-    if (lost && late && !works && !is_touched(b, c, rank))
-      report(found, "a loss costs no other", b, fmt::format("rank {} is {}", rank, to_string(state)));
+    const cause& why = b.account.why(rank);
+    const bool stopped = b.account.state(rank) == member_state::failed && why.where == phase::execute &&
+                         why.what == errc::cancelled && why.reporter == rank;
+    if (stopped && left_in_time(b, rank) && !c.has_accused(g.members[rank], b.root->host))
+      report(found, "work is not stopped", b, fmt::format("rank {}", rank));
   }
 }
 
@@ -238,7 +233,7 @@ void check_policies(const broadcast_record& b, const cluster& c, violations& fou
   fail_fast_is_fast(b, c, found);
   fail_fast_tells_the_cause(b, found);
   the_others_are_found(b, c, found);
-  a_loss_costs_no_other(b, c, found);
+  work_is_not_stopped(b, c, found);
   parts_are_kept(b, c, found);
   if (!b.has_condition()) return;
   a_condition_is_what_it_says(b, found);
