@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
-#include <vector>
 
 #include "probe.hpp"
 #include "scoll/collective/operation/own_records.hpp"
@@ -350,8 +349,6 @@ TEST_CASE("a broadcast that cannot be repaired says so before anything is sent",
   refused(g, {.on_failure = repair, .until = quorum{2}});
   refused(g, {.on_failure = repair, .last = true});
   refused(g, {.on_failure = repair, .same_view = true});
-  const std::vector<std::byte> data(1'000);
-  refused(g, {.on_failure = repair, .bulk = bulk_view(data)});
   CHECK(service.log->executed.empty());
 }
 
