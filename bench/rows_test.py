@@ -73,7 +73,7 @@ def check_rtt(program):
 
 def check_bcast(program):
     rows = rows_of(program, "bcast", "--nodes", "4", "--size", "64", "--tree", "knomial:2", "--under-bulk", "--traced",
-                   "--repaired", "--quorum", "3", "--kills", "2")
+                   "--repaired", "--quorum", "3", "--kills", "2", "--zones", "2")
     found = subjects(rows, "bcast")
     ring = {"raw-tree-uring"} if rings_offered(program) else set()
     assert set(found) == {"scoll", "raw-tree", "raw-tree-epoll", "raw-tree-epoll (A/A)"} | ring, set(found)
@@ -89,6 +89,12 @@ def check_bcast(program):
     for bench in ("bcast-traced", "bcast-repaired"):
         expect(subjects(rows, bench)["scoll"], ALWAYS | TREE | beside | RATIOS)
     expect(subjects(rows, "bcast-quorum")["scoll"], ALWAYS | TREE | beside | RATIOS | {"quorum": int})
+    zoned = {row["tree"]: row for row in rows if row["bench"] == "bcast-zoned"}
+    assert set(zoned) == {"zoned:4,8", "knomial:8"}, zoned
+    for row in zoned.values():
+        expect(row, ALWAYS | TREE | {"zones": int, "edges_across": int, "allocs_per_op": float})
+    expect(zoned["zoned:4,8"], RATIOS)
+    assert zoned["zoned:4,8"]["edges_across"] == 1 and zoned["knomial:8"]["edges_across"] == 2, zoned  # of 1 and 3
     lost = subjects(rows, "bcast-loss")
     assert set(lost) == {"repair", "anew", "nobody dies"}, set(lost)
     for name, row in lost.items():
@@ -277,6 +283,33 @@ def check_limits(program):
         assert code == 2 and "bad.json" in said and "# rtt" not in said, said
 
 
+def check_bcast_limits(program):
+    """`--check` measures what the limits of broadcasts are about, and says what it has not measured."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as out:
+        _, said = returned(program, "bcast", "--quick", "--nodes", "10", "--size", "64", "--check", "--json", out.name)
+        rows = json.load(out)
+    assert {"bcast-traced", "bcast-repaired", "bcast-quorum"} <= {row["bench"] for row in rows}, rows
+    assert subjects(rows, "bcast-quorum")["scoll"]["quorum"] == 9, rows
+    for bench in ("bcast-traced scoll nodes=16", "bcast-loss repair nodes=64"):
+        assert f"unmeasured {bench}" in said, said
+
+
+def check_commands_of_limits(program):
+    """Each limit is behind a command that knows its options."""
+    committed = json.loads((pathlib.Path(__file__).parent / "limits.json").read_text())
+    code, said = returned(program, "limits")
+    lines = [line.split("#") for line in said.splitlines()]
+    assert code == 0 and len(lines) == len(committed), said
+    for (command, what), limit in zip(lines, committed):
+        words = command.split()
+        assert words[:2] == ["./dev", "bench"] and words[-1] == "--check" and limit["field"] in what, (command, what)
+        options = [word for word in words[3:] if word.startswith("--")]
+        known = returned(program, words[2], "--help")[1]
+        assert limit["where"]["bench"].startswith(words[2]) and all(option in known for option in options), command
+    assert "./dev bench bcast --nodes 64 --tree kary:8 --kills 20 --check" in said, said
+    assert "./dev bench stream --nodes 16 --size 16777216 --check" in said, said
+
+
 def check_refusals(program):
     """Before anything is measured, with the reason."""
     for arguments, reason in {
@@ -318,4 +351,6 @@ check_gossip(sys.argv[1])
 check_security(sys.argv[1])
 check_coro(sys.argv[1])
 check_limits(sys.argv[1])
+check_bcast_limits(sys.argv[1])
+check_commands_of_limits(sys.argv[1])
 check_refusals(sys.argv[1])

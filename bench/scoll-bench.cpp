@@ -1,9 +1,11 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/alone/alone.hpp"
@@ -63,7 +65,8 @@ void add_common(CLI::App& to, arguments& a) {
 /// Checks in advance everything that must work after the measurement, because a measurement takes minutes.
 class report {
  public:
-  explicit report(const arguments& a) : arguments_(a) {
+  report(const arguments& a, std::string ran, bench::known_benchmarks all)
+      : arguments_(a), ran_(std::move(ran)), all_(std::move(all)) {
     if (!a.json.empty()) bench::ensure_writable(a.json);
     if (!a.plots.empty()) bench::ensure_folder(a.plots);
     if (a.check) limits_.emplace(a.limits);
@@ -78,13 +81,31 @@ class report {
     if (!arguments_.plots.empty()) bench::plot(arguments_.plots, found);
     if (!limits_) return 0;
     if (arguments_.common.quick) std::puts("\n--quick shows whether it runs: what follows is no judgement");
-    return limits_->hold_for(found) ? 0 : 1;
+    return limits_->hold_for(found, ran_, all_) ? 0 : 1;
   }
 
  private:
   const arguments& arguments_;
+  std::string ran_;
+  bench::known_benchmarks all_;
   std::optional<bench::limits> limits_;
 };
+
+bench::known_benchmarks benchmarks_of(const CLI::App& app) {
+  bench::known_benchmarks all;
+  for (const CLI::App* each : app.get_subcommands({})) all.names.push_back(each->get_name());
+  all.has_option = [&app](const std::string& name, const std::string& option) {
+    return app.get_subcommand(name)->get_option_no_throw(option) != nullptr;
+  };
+  return all;
+}
+
+/// A comparison with the limits needs the rows that they are about.
+void complete_for_check(bench::bcast::options& o) {
+  constexpr std::uint32_t usual_quorum = 9;
+  o.traced = o.repaired = true;
+  if (o.quorum == 0 && std::ranges::min(o.nodes) > usual_quorum) o.quorum = usual_quorum;
+}
 
 int measure(int argc, char** argv) {
   CLI::App app("Measures scoll beside the least that does the same. docs/performance.md");
@@ -123,6 +144,11 @@ int measure(int argc, char** argv) {
       ->check(CLI::Range(1, 100));
   bcast->add_option("--quorum", a.bcast.quorum,
                     "also until so many are merged, while the last process is stopped");
+  bcast
+      ->add_option("--zones", a.bcast.zones,
+                   "also with members dealt to so many zones, over a tree that enters each once and one that "
+                   "knows of none")
+      ->check(CLI::Range(2, 64));
   bcast->add_flag("--peers", a.bcast.peers, "beside Open MPI over TCP and a loop of gRPC calls, too");
   add_common(*bcast, a);
 
@@ -218,6 +244,10 @@ int measure(int argc, char** argv) {
   alone->add_option("--tree", a.alone.tree, "of a broadcast")->capture_default_str();
   add_common(*alone, a);
 
+  auto* limits =
+      app.add_subcommand("limits", "the committed limits, each behind the command that measures it");
+  limits->add_option("--limits", a.limits, "the file they are in")->capture_default_str();
+
   CLI11_PARSE(app, argc, argv);
   if (app.get_subcommands().empty()) {
     if (!a.list) std::fputs(app.help().c_str(), stdout);
@@ -225,7 +255,12 @@ int measure(int argc, char** argv) {
       if (a.list) std::printf("%-10s %s\n", each->get_name().c_str(), each->get_description().c_str());
     return a.list ? 0 : 2;
   }
-  const report finish(a);
+  if (*limits) {
+    bench::limits(a.limits).print_commands(benchmarks_of(app));
+    return 0;
+  }
+  if (*bcast && a.check) complete_for_check(a.bcast);
+  const report finish(a, app.get_subcommands().front()->get_name(), benchmarks_of(app));
   scoll::settings chosen;
   if (!chosen.load()) throw std::invalid_argument(chosen.complaint());
   a.bcast.pinned = chosen.node().pinned_tree;

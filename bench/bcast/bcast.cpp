@@ -17,6 +17,7 @@
 #include "prediction.hpp"
 #include "scoll/tree/any_tree.hpp"
 #include "scoll/tree/choose.hpp"
+#include "zones.hpp"
 
 namespace bench::bcast {
 namespace {
@@ -280,6 +281,14 @@ const std::vector<column>& apart_columns() {
   return all;
 }
 
+const std::vector<column>& zone_columns() {
+  static const std::vector<column> all{
+      {"tree", "tree", 0, 12},        {"nodes", "nodes", 0, 6},         {"size", "bytes", 0, 6},
+      {"zones", "zones", 0, 6},       {"edges_across", "across", 0, 7}, {"p50_us", "p50 us"},
+      {"cpu_us_per_op", "CPU us/op"}, {"p50_ratio", "p50 ratio", 2, 9}, {"cpu_ratio", "CPU ratio", 2, 9}};
+  return all;
+}
+
 const std::vector<column>& loss_columns() {
   static const std::vector<column> all{{"subject", "subject", 0, 12},
                                        {"nodes", "nodes", 0, 6},
@@ -314,6 +323,12 @@ rows run_case(const bench::options& common, const options& o, const setting& s,
   if (!beside.empty())
     print_table("scoll under load or with an option, against itself without", apart_columns(), beside);
   all.insert(all.end(), beside.begin(), beside.end());
+  if (o.zones != 0) {
+    const rows zoned = measure_zones(common, s, o.zones);
+    show_progress("");
+    print_table("members dealt to zones in turn", zone_columns(), zoned);
+    all.insert(all.end(), zoned.begin(), zoned.end());
+  }
   if (o.kills == 0) return all;
   const rows losses = measure_loss(common, s, o.kills);
   print_table("from the news that an interior process is dead to the result", loss_columns(), losses);

@@ -18,10 +18,15 @@ struct setting {
   std::uint32_t size = 64;
   scoll::tree_spec tree;
   std::string congestion_control;
-  bool chosen = false;  ///< the tree was chosen from measurements
-  std::string keys{};   ///< the file of the ring that guards scoll's connections; empty: in the clear
+  bool chosen = false;      ///< the tree was chosen from measurements
+  std::string keys{};       ///< the file of the ring that guards scoll's connections; empty: in the clear
+  std::uint32_t zones = 0;  ///< the processes are dealt to so many zones in turn; 0: their places are unknown
 
   std::uint64_t expected_sum() const noexcept { return std::uint64_t{nodes} * (nodes + 1) / 2; }
+  /// The zone of a process, from 1 on; 0 if it is unknown.
+  std::uint16_t zone_of(std::uint32_t process) const noexcept {
+    return zones == 0 ? std::uint16_t{0} : static_cast<std::uint16_t>(process % zones + 1);
+  }
 };
 
 /// Uses scoll: a group, a service, `bcast`. Understands every kind of order.
@@ -42,6 +47,7 @@ struct options {
   bool traced = false;                          ///< also with a trace
   bool repaired = false;                        ///< also ready for repair, with nothing to be repaired
   std::uint32_t kills = 0;                      ///< also with so many deaths that are repaired
+  std::uint32_t zones = 0;                      ///< also with members that are dealt to so many zones
   std::uint32_t quorum = 0;                     ///< also until so many are merged, while one stands still
   bool peers = false;                           ///< also other libraries (kit/peers.hpp)
 };

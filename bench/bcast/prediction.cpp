@@ -7,6 +7,7 @@
 #include <new>
 #include <stdexcept>
 #include <system_error>
+#include <vector>
 
 #include "bench/kit/processes.hpp"
 #include "scoll/tree/predict.hpp"
@@ -43,7 +44,9 @@ scoll::link_map measure_links(const setting& s) {
 }
 
 scoll::any_tree any_tree_of(const setting& s) {
-  auto tree = scoll::any_tree::resolve(s.tree, s.nodes);
+  std::vector<scoll::member_place> places;
+  for (std::uint32_t i = 0; i < s.nodes; ++i) places.push_back({s.zone_of(i)});
+  auto tree = scoll::any_tree::resolve(s.tree, s.nodes, places);
   if (!tree) throw std::invalid_argument(to_string(s.tree) + " is no tree");
   return *tree;
 }

@@ -81,7 +81,7 @@ class process {
     if (measured_ != nullptr) co_await measure();
     std::vector<target> targets;
     targets.reserve(me_.count());
-    for (std::uint32_t i = 0; i < me_.count(); ++i) targets.push_back({i + 1, {}});
+    for (std::uint32_t i = 0; i < me_.count(); ++i) targets.push_back({i + 1, {}, setting_.zone_of(i)});
     auto created = co_await node_.create_group<add_ranks>(targets, {.tree = setting_.tree});
     if (!created) me_.give_up(describe(created.error()));
     const group<add_ranks>& g = *created;

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <fstream>
 #include <stdexcept>
+#include <utility>
 
 namespace bench {
 namespace {
@@ -21,18 +22,14 @@ bool means(const row& where, const row& r) {
 
 std::string name_of(const row& r) {
   std::string name;
-  for (const char* const field : {"bench", "subject", "case", "op", "nodes", "size", "tree", "asked"}) {
+  for (const char* const field :
+       {"bench", "subject", "case", "op", "nodes", "size", "tree", "asked", "quorum"}) {
     const auto at = r.find(field);
     if (at == r.end()) continue;
     name +=
         (name.empty() ? "" : " ") + (at->is_string() ? at->get<std::string>() : field + ("=" + at->dump()));
   }
   return name;
-}
-
-bool was_run(const row& where, const rows& measured) {
-  return std::any_of(measured.begin(), measured.end(),
-                     [&](const row& r) { return r.value("bench", "") == where.value("bench", ""); });
 }
 
 std::string line(const char* verdict, const row& of, const std::string& field, const std::string& rest) {
@@ -55,7 +52,31 @@ std::string doubts(const rows& measured) {
   return text;
 }
 
+/// The options by which a benchmark measures what a limit is about, each with its value.
+std::vector<std::pair<std::string, std::string>> options_for(const row& where) {
+  std::vector<std::pair<std::string, std::string>> found;
+  for (const auto& [field, option] :
+       {std::pair("nodes", "--nodes"), std::pair("size", "--size"), std::pair("tree", "--tree"),
+        std::pair("op", "--op"), std::pair("case", "--case"), std::pair("asked", "--plan"),
+        std::pair("beside", "--plan"), std::pair("quorum", "--quorum")}) {
+    const auto at = where.find(field);
+    if (at != where.end()) found.emplace_back(option, at->is_string() ? at->get<std::string>() : at->dump());
+  }
+  if (where.value("bench", "").ends_with("-loss")) found.emplace_back("--kills", "20");
+  if (where.value("subject", "").starts_with("openmpi")) found.emplace_back("--peers", "");
+  return found;
+}
+
 }  // namespace
+
+std::string known_benchmarks::maker_of(std::string_view bench) const {
+  std::string maker;
+  for (const std::string& name : names) {
+    const bool makes = bench == name || bench.starts_with(name + "-");
+    if (makes && name.size() > maker.size()) maker = name;
+  }
+  return maker;
+}
 
 limits::limits(const std::string& file) {
   std::ifstream in(file);
@@ -72,11 +93,22 @@ limits::limits(const std::string& file) {
   }
 }
 
-bool limits::hold_for(const rows& measured) const {
+void limits::print_commands(const known_benchmarks& all) const {
+  for (const limit& l : all_) {
+    const std::string maker = all.maker_of(l.where.value("bench", ""));
+    std::string command = "./dev bench " + maker;
+    for (const auto& [option, value] : options_for(l.where)) {
+      if (all.has_option(maker, option)) command += " " + option + (value.empty() ? "" : " " + value);
+    }
+    fmt::print("{:<72} # {}: {} at most {}\n", command + " --check", name_of(l.where), l.field, l.at_most);
+  }
+}
+
+bool limits::hold_for(const rows& measured, const std::string& ran, const known_benchmarks& all) const {
   int compared = 0, above = 0, missing = 0, unmeasured = 0;
   std::string text = "\n# limits\n";
   for (const limit& l : all_) {
-    if (!was_run(l.where, measured)) continue;
+    if (all.maker_of(l.where.value("bench", "")) != ran) continue;
     bool meant = false;
     for (const row& r : measured) {
       if (!means(l.where, r)) continue;

@@ -164,6 +164,8 @@ std::string_view to_string(mark m) noexcept {
     case round_repeated: return "round repeated";
     case lives_named: return "lives named";
     case life_asked_again: return "life asked again";
+    case parts_memory_full: return "parts memory full";
+    case kept_memory_full: return "kept memory full";
     case other_life_asked: return "other life asked";
     case streamed: return "streamed";
     case stream_held_back: return "stream held back";
@@ -172,6 +174,7 @@ std::string_view to_string(mark m) noexcept {
     case stream_left: return "stream left";
     case stream_collected: return "stream collected";
     case stream_over_limit: return "stream over limit";
+    case stream_memory_full: return "stream memory full";
     case stream_revoked: return "stream revoked";
     case bulk_striped: return "bulk striped";
     case memory_moved: return "memory moved";

@@ -173,6 +173,8 @@ enum class mark : std::uint8_t {
   round_repeated,          ///< a member that had the request was asked again
   lives_named,             ///< a broadcast that is repaired was merged in a group that a new life can enter
   life_asked_again,     ///< a member of such a group executed in a further round, in the life that is named
+  parts_memory_full,    ///< a request was refused because there was no memory for parts of replies
+  kept_memory_full,     ///< likewise, for a reply that is kept
   other_life_asked,     ///< so did one in a life that its root had not known when the broadcast began
   streamed,             ///< the items of several members were read to their end
   stream_held_back,     ///< a member had to wait before it could put an item
@@ -181,6 +183,7 @@ enum class mark : std::uint8_t {
   stream_left,          ///< the root stopped reading
   stream_collected,     ///< items were collected
   stream_over_limit,    ///< there were more than that may be
+  stream_memory_full,   ///< a stream was refused because there was no memory for its parts
   stream_revoked,       ///< a stream was revoked when some items had come
 };
 inline constexpr std::size_t marks = static_cast<std::size_t>(mark::stream_revoked) + 1;

@@ -527,12 +527,17 @@ TEST_CASE("answers that make no sense fail the subtree that gave them", "[hostil
                       std::byte{2}, std::byte{0}, std::byte{0}};
   bytes merged_without_value{std::byte{0}, std::byte{0}, std::byte{1}, std::byte{1},
                              std::byte{1}, std::byte{0}, std::byte{0}};
+  const bytes pending{std::byte{0}, std::byte{0}, std::byte{1}, std::byte{1},
+                      std::byte{1}, std::byte{6}, std::byte{0}};
+  const bytes pending_in_bits{std::byte{1}, std::byte{0}, std::byte{1}, std::byte{1}, std::byte{6}};
   const std::vector<bad_answer> answers{
       {"nothing at all", head(0, 0, 0), {}, member_state::unknown},
       {"an account beyond the end", head(0, 0, 100), bytes(10), member_state::unknown},
       {"a clean one with account", head(collective_reply_head::clean, 1, 4), bytes(30),
        member_state::unknown},
       {"an account of noise", head(0, 0, 10), bytes(10, std::byte{77}), member_state::unknown},
+      {"a member that is pending", head(0, 0, 7), pending, member_state::unknown},
+      {"the same in another form", head(0, 0, 5), pending_in_bits, member_state::unknown},
       {"an account of other members", head(0, 0, 7), other_members, member_state::unknown},
       {"a value that ends early", clean, bytes(value.begin(), value.end() - 1), member_state::executed},
       {"bytes behind the value", clean, longer, member_state::executed},

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <set>
 
@@ -37,6 +38,12 @@ void bury(cluster& c, std::uint32_t victim) {
   for (std::uint32_t i = 0; i < c.size(); ++i) {
     if (i != victim) c.engine(i).on_dead(victim + 1, 1);
   }
+}
+
+/// The root calls a member dead, wrongly, so that its request is lost.
+void lose_for_a_moment(cluster& c, std::uint32_t rank) {
+  c.engine(0).on_dead(rank + 1, 1);
+  c.engine(0).on_alive(rank + 1, 1);
 }
 
 }  // namespace
@@ -267,6 +274,50 @@ TEST_CASE("records are kept while the broadcast may be repaired, and go with the
   CHECK(c.engine(0).records().size() == 0);  // nobody asks the root again
 }
 
+TEST_CASE("two further rounds run at once, and what is lost meanwhile waits for one of them to end",
+          "[repair]") {
+  virtual_cluster c(7);
+  probe service;
+  c.serve(service);
+  auto g = c.make_group<probe>(0, flat{});
+  for (std::uint32_t rank = 1; rank < 7; ++rank) service.log->work[rank] = rank < 3 ? rank * 10s : 5s;
+  flight<probe> f(c, g, {}, {.deadline = 60s, .on_failure = repair});
+  for (std::uint32_t rank = 1; rank < 7; ++rank) {
+    lose_for_a_moment(c, rank);
+    c.pass(100ms);
+    CHECK(rounds(c, 0) == std::min(rank, 2U));
+  }
+  c.pass(9s);
+  CHECK(rounds(c, 0) == 2);
+  c.pass(1s);
+  CHECK(rounds(c, 0) == 3);
+  auto& r = f.land();
+  check_repaired(r, service, 7, {});
+  CHECK(rounds(c, 0) == 3);
+  REQUIRE(c.quiet());
+}
+
+TEST_CASE("a broadcast has eight further rounds, and what is lost after them stays lost", "[repair]") {
+  constexpr std::uint32_t n = 12, most_rounds = 8;
+  virtual_cluster c(n);
+  probe service;
+  c.serve(service);
+  auto g = c.make_group<probe>(0, flat{});
+  for (std::uint32_t rank = 1; rank < n; ++rank) service.log->work[rank] = rank * 1s;
+  flight<probe> f(c, g, {}, {.deadline = 60s, .on_failure = repair});
+  c.pass(500ms);
+  for (std::uint32_t rank = 1; rank < n; ++rank) {
+    lose_for_a_moment(c, rank);
+    c.pass(1s);
+  }
+  CHECK(rounds(c, 0) == most_rounds);
+  auto& r = f.land();
+  check_repaired(r, service, n, {9, 10, 11});
+  CHECK(r.outcome().unknown() == rank_set{9, 10, 11});
+  CHECK(rounds(c, 0) == most_rounds);
+  REQUIRE(c.quiet());
+}
+
 TEST_CASE("a member without memory for records refuses, and other broadcasts go on there", "[repair]") {
   node_options none;
   none.repair_memory = 0;
@@ -297,6 +348,7 @@ TEST_CASE("a broadcast that cannot be repaired says so before anything is sent",
   };
   refused(g, {.on_failure = repair, .until = quorum{2}});
   refused(g, {.on_failure = repair, .last = true});
+  refused(g, {.on_failure = repair, .same_view = true});
   CHECK(service.log->executed.empty());
 }
 

@@ -317,11 +317,12 @@ TEST_CASE("a broadcast collects the items, up to a limit", "[streams]") {
   CHECK(part->items.size() == 15);  // without the items of member 4
 }
 
-TEST_CASE("streams are not for conditions, early failure or bulk data", "[streams]") {
+TEST_CASE("streams are not for conditions, early failure, repair, traces or bulk data", "[streams]") {
   served s(4, chain{});
   const std::vector<std::byte> data(1'000);
   for (const bcast_options& options :
        {bcast_options{.until = quorum{2}}, bcast_options{.on_failure = fail_fast},
+        bcast_options{.on_failure = repair}, bcast_options{.trace = true},
         bcast_options{.bulk = bulk_view(data)}}) {
     reading r(s.c, s.g, {1, 1}, options);
     r.land();

@@ -139,10 +139,10 @@ void cluster::expect_group(life& root, const group_record& g) {
       std::ranges::any_of(g.members, [&](std::uint32_t host) { return lacks_outer(lives_[host]); }))
     return;
   const bool outer_may_have_ended =
-      g.outer != nullptr && g.outer->creator != nullptr && accused_.contains(g.outer->creator->host);
+      g.outer != nullptr && g.outer->creator != nullptr && was_accused(g.outer->creator->host);
   if (outer_may_have_ended) return;  // a delayed one comes back, and the groups within it do not
   if (g.created_by_a_host() && !g.shrunk_from && !g.lasting &&
-      (g.creator == nullptr || g.creator->crashed || accused_.contains(g.creator->host)))
+      (g.creator == nullptr || g.creator->crashed || was_accused(g.creator->host)))
     return;
   lost_groups_.push_back(fmt::format("host {} no longer holds group {}", root.host, g.number));
 }

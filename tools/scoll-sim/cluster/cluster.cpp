@@ -23,32 +23,6 @@ constexpr nanoseconds shutdown_limit = std::chrono::seconds(8);
 constexpr std::size_t isolated_turns = 2'000'000;
 constexpr nanoseconds start_limit = std::chrono::seconds(1);
 
-/// The limits are small, so that runs reach them.
-node_options small_options(std::uint32_t host, std::uint32_t hosts) {
-  node_options options;
-  options.id = host + 1;
-  options.cluster = "sim";
-  options.directory = "node";
-  options.rtt_estimate = rtt_estimate;
-  options.level_margin = level_margin;
-  options.group_lease = sim_lease;
-  options.max_operations = 8 + 3 * hosts / 2;  // enough for the roll call
-  options.max_pending_admissions = 4;
-  options.link.window = {8, 8, 8, 4};
-  options.link.clients = 2 + hosts / 4;
-  options.link.queue_limit = std::max(16U, hosts);
-  options.link.transfer_window = 6;
-  options.link.transfer_segment_bytes = sim_segment_bytes;
-  options.link.transfer_buffers = 6;
-  options.ship.handlers = 8 + hosts;
-  options.ship.queue = options.link.queue_limit;
-  options.ship.eager_bytes = 1'024;
-  options.ship.large_bytes = 40'000;
-  options.ship.large_memory = 120'000;
-  options.ship.large_hold = std::chrono::seconds(2);
-  return options;
-}
-
 std::size_t chunk_bytes(const plan& p) {
   for (const plan_event& e : p.events) {
     if (const auto* const wires = std::get_if<events::wires>(&e.what))
@@ -99,7 +73,7 @@ class cluster::witness final : public gossip::event_listener {
     if (e.kind == gossip::event_kind::rebooted) cluster_.seen_.saw(mark::gossip_return);
     if (e.kind != gossip::event_kind::dead) return note_life(node, e);
     note_doubt(node, e);
-    cluster_.accused_.insert(about);
+    cluster_.accusations_.insert({life_.host, about});
     const life* const present = cluster_.lives_[about];
     if (present == nullptr || present->incarnation != e.incarnation)
       return cluster_.seen_.saw(mark::gossip_death);
@@ -186,6 +160,7 @@ void cluster::build(const plan& p) {
     if (const auto* const old = std::get_if<events::old_servers>(&e.what)) old_servers_ = old->hosts;
     if (const auto* const some = std::get_if<events::clients>(&e.what)) guests_.hosts = some->hosts;
     if (const auto* const some = std::get_if<events::zones>(&e.what)) zones_[some->group] = some->count;
+    if (const auto* const some = std::get_if<events::node_memory>(&e.what)) memory_ = *some;
     if (const auto* const c = std::get_if<events::clock>(&e.what); c != nullptr && c->host < p.hosts)
       clocks_[c->host] = {c->offset, static_cast<std::int64_t>(c->drift_ppm_biased) - 1'000'000};
   }
@@ -235,7 +210,7 @@ task<void> cluster::start(life& l, std::uint64_t power_fails_at) {
   // Every second host has a clock that stands still while it is off.
   const std::uint64_t clock =
       l.host % 2 != 0 ? 0 : static_cast<std::uint64_t>(l.home.now().time_since_epoch().count());
-  node_options options = small_options(l.host, hosts());
+  node_options options = small_options(l.host, hosts(), memory_);
   options.id = guests_.id_of(l.host);
   if (guests_.contain(l.host)) options.role = node_role::client;
   if (guards_) guards_->guard(l.host, options.link);

@@ -16,6 +16,7 @@
 #include "tools/scoll-sim/cluster/client_hosts.hpp"
 #include "tools/scoll-sim/cluster/freights.hpp"
 #include "tools/scoll-sim/cluster/life.hpp"
+#include "tools/scoll-sim/cluster/node_limits.hpp"
 #include "tools/scoll-sim/cluster/records.hpp"
 #include "tools/scoll-sim/coverage.hpp"
 #include "tools/scoll-sim/guards/guarding.hpp"
@@ -23,10 +24,6 @@
 
 namespace scoll::sim {
 
-/// The segment size, in bytes, of a transfer that does not choose its own.
-constexpr std::uint32_t sim_segment_bytes = 12'000;
-/// How long a member keeps a group that it has not seen used before it asks the creator.
-constexpr nanoseconds sim_lease = std::chrono::seconds(4);
 /// The time that a creation has.
 constexpr nanoseconds creation_deadline = std::chrono::seconds(2);
 
@@ -97,7 +94,9 @@ class cluster final : private ledger {
   std::uint32_t repeated_namings() const noexcept { return repeated_namings_; }
   const std::vector<told_group>& told_groups() const noexcept { return told_; }
   /// True if somebody believed, rightly or not, that the host is dead.
-  bool was_accused(std::uint32_t host) const noexcept { return accused_.contains(host); }
+  bool was_accused(std::uint32_t host) const;
+  /// True if that was this other host.
+  bool has_accused(std::uint32_t hearer, std::uint32_t host) const;
   networks ways() noexcept { return {network_, bulk_network_.get(), datagrams_.get(), rails_}; }
   /// Groups in use that a member had lost.
   const std::vector<std::string>& lost_groups() const noexcept { return lost_groups_; }
@@ -278,12 +277,12 @@ class cluster final : private ledger {
   broadcast_terms terms_;
   std::map<std::uint64_t, std::uint32_t> zones_;  // by group
   std::vector<std::uint64_t> fallen_;             // the latest crashed life of each host; 0: none
+  events::node_memory memory_;
   number_set old_servers_;
   client_hosts guests_;
-  number_set accused_;               // hosts that were called dead at any time
-  std::set<std::uint64_t> running_;  // broadcasts
-  std::set<std::pair<std::uint64_t, std::uint64_t>>
-      last_begun_;                                            // life by number, group: it has begun its last
+  std::set<std::pair<std::uint32_t, std::uint32_t>> accusations_;  // who has called whom dead at any time
+  std::set<std::uint64_t> running_;                                // broadcasts
+  std::set<std::pair<std::uint64_t, std::uint64_t>> last_begun_;   // life, group: it has begun its last
   std::set<std::pair<std::uint64_t, std::uint64_t>> in_use_;  // life by number, group: a broadcast was seen
   std::vector<outage> outages_;
   bool has_liveness_ = false, burying_ = false;

@@ -265,13 +265,21 @@ void cluster::on(const events::verdict& e) {
   tell(e.hearer, e.about, e.what);
 }
 
+bool cluster::was_accused(std::uint32_t host) const {
+  return std::ranges::any_of(accusations_, [=](const auto& a) { return a.second == host; });
+}
+
+bool cluster::has_accused(std::uint32_t hearer, std::uint32_t host) const {
+  return accusations_.contains({hearer, host});
+}
+
 void cluster::tell(std::uint32_t who, std::uint32_t about, news what) {
   if (!are_two(who, about) || lives_[who] == nullptr || has_gossip()) return;
   has_liveness_ = true;
   const std::uint64_t present = lives_[about] == nullptr ? 0 : lives_[about]->incarnation;
   const std::uint64_t incarnation = what == news::dead ? fallen_[about] : present;
   if (incarnation == 0) return;
-  if (what != news::alive) accused_.insert(about);
+  if (what != news::alive) accusations_.insert({who, about});
   if (what != news::alive) seen_.saw(mark::invented_death);
   lives_[who]->view_changed = world_.now();
   lives_[who]->home.enter([&] {

@@ -58,6 +58,9 @@ void note_refusals(const broadcast_record& b, coverage& seen) {
   seen.saw(mark::group_unknown, has_cause(b, errc::unknown_group, phase::admission));
   seen.saw(mark::view_differs, has_cause(b, errc::view_differs, phase::admission));
   seen.saw(mark::table_full, has_cause(b, errc::busy, phase::admission));
+  const bool no_room = has_text(b, "left for parts of replies");
+  seen.saw(b.stream ? mark::stream_memory_full : mark::parts_memory_full, no_room);
+  seen.saw(mark::kept_memory_full, has_text(b, "left for replies that are kept"));
   seen.saw(mark::dead_refused, has_cause(b, errc::peer_died, phase::liveness));
   seen.saw(mark::oversized_reply, has_cause(b, errc::too_large, phase::reply));
   const bool revoked = !b.outcome_status && b.outcome_status.error() == errc::revoked;

@@ -49,11 +49,19 @@ void add_exhaust_options(CLI::App& app, exhaust_arguments& a) {
                  "for --exhaust bulk, kill and kill-two: the largest group, instead of 17 and 33")
       ->check(CLI::Range(2U, 64U))
       ->group("Exhaustive checks");
+  app.add_option("--exhaust-tree", a.tree, "for --exhaust kill and kill-two: this tree alone")
+      ->check(CLI::IsMember({"chain", "knomial:2", "knomial:4", "kary:3"}))
+      ->group("Exhaustive checks");
+  app.add_option("--exhaust-policy", a.policy, "for --exhaust kill and kill-two: this policy alone")
+      ->check(CLI::IsMember({"degrade", "fail_fast", "repair"}))
+      ->group("Exhaustive checks");
 }
 
 int run_exhaust(const exhaust_arguments& a, const exhaust_settings& settings, bool json) {
   exhaust_settings how = settings;
   how.most_members = a.most_members;
+  how.tree = a.tree;
+  how.policy = a.policy;
   bool all_held = true;
   for (const exhaust_subject& subject : exhaust_subjects()) {
     if (a.subject == "all" || a.subject == subject.name) all_held &= run_subject(subject, how, json);

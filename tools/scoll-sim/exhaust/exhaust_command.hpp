@@ -17,6 +17,8 @@ namespace scoll::sim {
 struct exhaust_arguments {
   std::string subject;             ///< empty: the option was not given
   std::uint32_t most_members = 0;  ///< of the groups of `bulk`, `kill` and `kill-two`; 0: the usual number
+  std::string tree;                ///< the only one of `kill` and `kill-two`; empty: all of them
+  std::string policy;              ///< likewise
 };
 
 void add_exhaust_options(CLI::App& app, exhaust_arguments& a);

@@ -158,13 +158,20 @@ std::uint32_t most_members(const exhaust_settings& settings) {
 
 using part_makers = std::vector<std::function<exhausted()>>;
 
-/// Calls `add(subject)` for every tree and policy, in a created group and in those that new lives can enter, in groups of
-/// `least` to `most` members.
+/// True for what the settings name, or if they name nothing.
+bool is_wanted(std::string_view name, const std::string& only) {
+  return only.empty() || name == only;
+}
+
+/// Calls `add(subject)` for every tree and policy that is wanted, in a created group and in those that new lives can
+/// enter, in groups of `least` to `most` members.
 template <class Add>
-void each_subject(std::uint32_t least, std::uint32_t most, Add&& add) {
+void each_subject(std::uint32_t least, std::uint32_t most, const exhaust_settings& settings, Add&& add) {
   for (std::uint32_t members = least; members <= most; ++members) {
     for (const tree_spec& tree : trees()) {
       for (const failure_policy policy : policies) {
+        if (!is_wanted(to_string(tree), settings.tree) || !is_wanted(name_of(policy), settings.policy))
+          continue;
         for (const kill_group group : groups_for(policy)) add(kill_subject{tree, members, policy, group});
       }
     }
@@ -180,7 +187,7 @@ std::vector<exhausted> make_all(std::string_view subject, const part_makers& mak
 
 std::vector<exhausted> exhaust_kill(const exhaust_settings& settings) {
   part_makers makers;
-  each_subject(2, most_members(settings), [&](const kill_subject& subject) {
+  each_subject(2, most_members(settings), settings, [&](const kill_subject& subject) {
     for (const member_end what : ends)
       makers.emplace_back([subject, what] { return strike_each_member(subject, what); });
     if (subject.members <= most_in_full)
@@ -193,7 +200,7 @@ std::vector<exhausted> exhaust_kill_two(const exhaust_settings& settings) {
   constexpr std::uint32_t drawn_parts = 50, draws_in_each = 2000;
   const std::uint32_t most = most_members(settings);
   part_makers makers;
-  each_subject(3, std::min(most, most_in_full), [&](const kill_subject& subject) {
+  each_subject(3, std::min(most, most_in_full), settings, [&](const kill_subject& subject) {
     for (const member_end what : ends)
       makers.emplace_back([subject, what] { return strike_each_pair(subject, what); });
   });

@@ -21,15 +21,6 @@ constexpr nanoseconds last_answers_take = 3s;
 constexpr nanoseconds rest_takes = 12s;
 constexpr std::chrono::microseconds work = 30us;  // of each member, so that it can die meanwhile
 
-std::string_view to_string(failure_policy policy) {
-  switch (policy) {
-    case degrade: return "degrade";
-    case fail_fast: return "fail fast";
-    case repair: return "repair";
-  }
-  return "?";
-}
-
 std::string_view to_string(kill_group group) {
   switch (group) {
     case kill_group::created: return "";
@@ -59,9 +50,18 @@ std::string_view to_string(member_end what) {
   return "?";
 }
 
+std::string_view name_of(failure_policy policy) {
+  switch (policy) {
+    case degrade: return "degrade";
+    case fail_fast: return "fail_fast";
+    case repair: return "repair";
+  }
+  return "?";
+}
+
 std::string to_string(const kill_subject& s) {
   return fmt::format("{} over {} members{}, {}", scoll::to_string(s.tree), s.members, to_string(s.group),
-                     to_string(s.policy));
+                     name_of(s.policy));
 }
 
 // ---- the run

@@ -27,6 +27,8 @@ enum class member_end : std::uint8_t {
 };
 
 std::string_view to_string(member_end what);
+/// The name that options have for it.
+std::string_view name_of(failure_policy policy);
 
 /// A misfortune, and the rank that it befalls.
 struct blow {

@@ -21,6 +21,8 @@ struct exhaust_settings {
   std::uint64_t seed = 1;          ///< of what is drawn beside
   std::uint32_t jobs = 1;          ///< threads, where a subject uses several
   std::uint32_t most_members = 0;  ///< of the groups of `bulk`, `kill` and `kill-two`; 0: the usual number
+  std::string tree;                ///< the only one of `kill` and `kill-two`; empty: all of them
+  std::string policy;              ///< likewise
   bool progress = false;           ///< on standard error
 };
 

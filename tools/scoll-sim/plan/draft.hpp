@@ -66,6 +66,9 @@ class draft {
     return options_.work == workload::mixed || options_.work == workload::bulk ||
            options_.work == workload::failures || options_.work == workload::streams;
   }
+  bool answers_in_parts() const noexcept {
+    return options_.work == workload::failures || options_.work == workload::streams;
+  }
   bool swarm() const noexcept { return options_.faults == fault_profile::swarm && !quiet; }
   const features& has() const noexcept { return has_; }
   /// The moment at which users begin; before, the gossip finds together.

@@ -23,6 +23,18 @@ void draw_suspicion(draft& d, const drawn_broadcast& b, draws& random) {
   d.add(until, events::verdict{b.root, accused, news::alive});
 }
 
+/// In few seeds another host holds the root dead for a while, wrongly. It ends its part, and gives up all below it, which
+/// have heard nothing of that.
+void draw_suspicion_of_root(draft& d, const drawn_broadcast& b) {
+  draws random = d.stream("suspected root", b.number);
+  const std::uint32_t hearer = d.other_than(b.root, random);
+  const nanoseconds from = b.at + from_us(random.magnitude(200, 60'000));
+  const nanoseconds until = from + from_us(random.magnitude(1'000, 200'000));
+  if (!random.chance(1, 2)) return;
+  d.add(from, events::verdict{hearer, b.root, news::falsely_dead});
+  d.add(until, events::verdict{hearer, b.root, news::alive});
+}
+
 }  // namespace
 
 /// In half of the broadcasts some members are done at once, and some of them fail, while the others work for
@@ -30,6 +42,7 @@ void draw_suspicion(draft& d, const drawn_broadcast& b, draws& random) {
 /// of all are traced.
 void draw_policies(draft& d) {
   if (d.options().work != workload::failures) return;
+  const bool suspects_roots = d.has().verdicts && d.stream("suspected roots").chance(1, 8);
   for (const drawn_broadcast& b : d.broadcasts) {
     draws random = d.stream("policy", b.number);
     events::policy chosen{b.number, random.chance(2, 3), d.half(random), as_us(0), 0, false, false, false};
@@ -48,6 +61,7 @@ void draw_policies(draft& d) {
     draws repairing = d.stream("repair", b.number);
     chosen.repairs = !chosen.fail_fast && chosen.share == 0 && repairing.chance(3, 4);
     if (chosen.repairs) draw_suspicion(d, b, repairing);
+    if (chosen.repairs && suspects_roots) draw_suspicion_of_root(d, b);
     if (random.chance(1, 2)) d.add(nanoseconds(0), events::hooks{b.number, {}, failing, {}, {}});
     d.add(nanoseconds(0), chosen);
   }

@@ -48,6 +48,15 @@ void draw_remote_memory(draft& d) {
   d.add(nanoseconds(0), events::remote_memory{slabs, bytes});
 }
 
+/// Few nodes have so little memory that broadcasts are refused for want of it.
+void draw_node_memory(draft& d) {
+  draws random = d.stream("room for parts");
+  if (!random.chance(1, 8)) return;
+  const auto parts = static_cast<std::uint32_t>(random.magnitude(4'096, 524'288));
+  const auto kept = static_cast<std::uint32_t>(random.magnitude(2'000, 32'768));
+  d.add(nanoseconds(0), events::node_memory{parts, kept});
+}
+
 }  // namespace
 
 void draw_world(draft& d) {
@@ -59,6 +68,7 @@ void draw_world(draft& d) {
   if (d.has().remote_memory) draw_remote_memory(d);
   if (d.has().all_services) draw_old_servers(d);
   if (d.has().gossip) d.add(nanoseconds(0), events::gossip{});
+  if (d.answers_in_parts()) draw_node_memory(d);
 }
 
 }  // namespace scoll::sim

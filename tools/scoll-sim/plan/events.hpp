@@ -16,18 +16,17 @@
 namespace scoll::sim {
 
 /// What happens. The order of the kinds is part of every trace hash: a new kind comes last.
-using happening =
-    std::variant<events::wires, events::clock, events::two_rails, events::old_servers, events::gossip,
-                 events::group, events::adopt, events::bcast, events::manner, events::hooks, events::subset,
-                 events::cancel, events::destroy, events::stray, events::call, events::haul,
-                 events::call_stop, events::boot, events::cut, events::half_open, events::block,
-                 events::partition, events::slow, events::narrow, events::corrupt, events::refuse,
-                 events::stall, events::crash, events::cut_after, events::storm, events::bulk_outage,
-                 events::repeat_connects, events::lossy, events::verdict, events::bulk_narrow, events::last,
-                 events::settle, events::mapped, events::agree, events::shrink, events::revoke,
-                 events::within, events::freight, events::remote_memory, events::lose_all, events::clients,
-                 events::rails, events::rail_down, events::remote_bcast, events::guards, events::rekey,
-                 events::forge, events::outsider, events::zones, events::policy, events::reading>;
+using happening = std::variant<
+    events::wires, events::clock, events::two_rails, events::old_servers, events::gossip, events::group,
+    events::adopt, events::bcast, events::manner, events::hooks, events::subset, events::cancel,
+    events::destroy, events::stray, events::call, events::haul, events::call_stop, events::boot, events::cut,
+    events::half_open, events::block, events::partition, events::slow, events::narrow, events::corrupt,
+    events::refuse, events::stall, events::crash, events::cut_after, events::storm, events::bulk_outage,
+    events::repeat_connects, events::lossy, events::verdict, events::bulk_narrow, events::last,
+    events::settle, events::mapped, events::agree, events::shrink, events::revoke, events::within,
+    events::freight, events::remote_memory, events::lose_all, events::clients, events::rails,
+    events::rail_down, events::remote_bcast, events::guards, events::rekey, events::forge, events::outsider,
+    events::zones, events::policy, events::reading, events::node_memory>;
 
 /// An event and its time in the world.
 struct plan_event {

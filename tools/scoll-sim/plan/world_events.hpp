@@ -72,4 +72,12 @@ struct remote_memory {
   std::uint32_t slab_bytes = 16'384;
 };
 
+/// Every node has so many bytes for parts of replies, and for replies that are kept, from the beginning.
+struct node_memory {
+  static constexpr std::string_view name = "node_memory";
+  static constexpr bool fault = false;
+  std::uint32_t parts = 8U << 20U;
+  std::uint32_t kept = 4U << 20U;
+};
+
 }  // namespace scoll::sim::events

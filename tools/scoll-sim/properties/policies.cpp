@@ -176,6 +176,14 @@ bool lacks_bulk(const broadcast_record& b, std::uint32_t rank) {
   return b.account.state(rank) == member_state::failed && why.where == phase::bulk && lost;
 }
 
+/// True if the hook of a member has ended before its time can have been over.
+bool left_in_time(const broadcast_record& b, std::uint32_t rank) {
+  constexpr nanoseconds shortest_bound = std::chrono::milliseconds(300);  // of all services
+  const nanoseconds given = b.options.deadline.left({}), chosen = b.options.processing_bound;
+  const nanoseconds bound = chosen.count() > 0 ? std::min(chosen, shortest_bound) : shortest_bound;
+  return b.members[rank].last_left < b.began + std::min(given, bound) / 2;
+}
+
 /// A member that no fault has touched, nor the root, is found whatever befalls the others: it has executed once
 /// and is merged, unless it has failed by itself, or the time was over.
 void the_others_are_found(const broadcast_record& b, const cluster& c, violations& found) {
@@ -195,8 +203,24 @@ void the_others_are_found(const broadcast_record& b, const cluster& c, violation
     const bool ended_there = why.what == errc::unknown_group && why.reporter == rank;
     const bool may_not_hold =
         ended_there || (state == member_state::unknown && (!b.group->known_to_all() || creator_accused));
-    if (lost && !bounded && !may_be_another && !may_not_hold && !is_touched(b, c, rank, lacks_bulk(b, rank)))
+    const bool missed = lost && !bounded && !may_be_another && !may_not_hold;
+    if (missed && !is_touched(b, c, rank, lacks_bulk(b, rank)))
       report(found, "repaired", b, fmt::format("rank {} is {}", rank, to_string(state)));
+  }
+}
+
+/// No parent that gives a member up stops its work: the reply is asked for in a further round. Only the end of the
+/// broadcast or of the group does, and a member that holds the root dead.
+void work_is_not_stopped(const broadcast_record& b, const cluster& c, violations& found) {
+  const group_record& g = *b.group;
+  const bool may_be_gone = g.outer != nullptr || (g.created_by_a_host() && c.was_accused(g.maker));
+  if (b.options.on_failure != repair || ended_early(b) || may_be_gone) return;
+  for (const std::uint32_t rank : b.addressed) {
+    const cause& why = b.account.why(rank);
+    const bool stopped = b.account.state(rank) == member_state::failed && why.where == phase::execute &&
+                         why.what == errc::cancelled && why.reporter == rank;
+    if (stopped && left_in_time(b, rank) && !c.has_accused(g.members[rank], b.root->host))
+      report(found, "work is not stopped", b, fmt::format("rank {}", rank));
   }
 }
 
@@ -220,6 +244,7 @@ void check_policies(const broadcast_record& b, const cluster& c, violations& fou
   fail_fast_is_fast(b, c, found);
   fail_fast_tells_the_cause(b, found);
   the_others_are_found(b, c, found);
+  work_is_not_stopped(b, c, found);
   parts_are_kept(b, c, found);
   if (!b.has_condition()) return;
   a_condition_is_what_it_says(b, found);

@@ -146,7 +146,8 @@ void operation::stopped_by_user(void* self) noexcept {
 }
 
 void operation::on_parent_cancelled(const transport::cancel_reason& said) noexcept {
-  if (own_.record != nullptr && !said.answer_awaited)
+  if (own_.record != nullptr && !said.answer_awaited &&
+      !SCOLL_MUTANT(cancel_stops_retained, "a parent that gives up stops what its child keeps for others"))
     return drop();  // another parent will ask for what is kept
   ending_.answer_awaited &= said.answer_awaited;
   end_by(end_cause::cancelled,

@@ -77,6 +77,7 @@ std::byte* broadcast_repair::write_permits(std::byte* at) const {
 void broadcast_repair::set_times() {
   operation_times& t = op_.times_;
   if (t.by_deadline) {
+    if (SCOLL_MUTANT(slack_not_kept, "the first round may use all of a deadline")) return;
     t.first_round_ends = t.started + (t.expires - t.started) / 4 * 3;
     return;
   }
