@@ -40,6 +40,7 @@ node_options small_options(std::uint32_t host, std::uint32_t hosts) {
   options.link.transfer_window = 6;
   options.link.transfer_segment_bytes = sim_segment_bytes;
   options.link.transfer_buffers = 6;
+  options.link.parked_limit = 8;
   options.ship.handlers = 8 + hosts;
   options.ship.queue = options.link.queue_limit;
   options.ship.eager_bytes = 1'024;
@@ -160,8 +161,7 @@ cluster::cluster(const plan& p)
   build(p);
   for (std::uint32_t host = 0; host < p.hosts; ++host) boot(host);
   const auto starting = [this] { return std::find(lives_.begin(), lives_.end(), nullptr) != lives_.end(); };
-  while (starting() && world_.step(start_limit)) {
-  }
+  while (starting() && world_.step(start_limit)) continue;
 }
 
 cluster::~cluster() {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "scoll/bulk/pieces.hpp"
@@ -28,11 +29,18 @@ events::freight draw_freight(draft& d, std::uint64_t broadcast, draws& random) {
   const number_set still = d.half(random) & d.half(random) & d.half(random);
   if (random.chance(1, 4)) f.placeless = random.chance(1, 2) ? few : number_set::below(d.hosts());
   if (random.chance(1, 8)) f.spoiling = others;
-  if (random.chance(1, 8) && d.swarm()) f.altering = alike;
+  const bool alters = random.chance(1, d.swarm() ? 8 : 2);
+  if (alters) f.altering = alike;
   const bool stands = random.chance(1, 6) && f.spoiling.empty();
   const bool passes = random.chance(1, 2);
   const std::uint64_t slots = random.between(4, 6);
   if (stands) f.standing = still;
+  if (alters && !d.swarm()) {
+    // Sources are lost, and nothing else happens. Whoever goes up may ask a member that waits for it.
+    f.plan = static_cast<std::uint8_t>(bulk_plan_kind::circulant);
+    f.radix = bulk_plan::circulant().radix();
+    f.bytes = std::max<std::uint64_t>(f.bytes, 5 * f.piece_bytes + 1);
+  }
   if (stands && passes) {
     // Somebody stands still over a piece that others need: there are more pieces than slots.
     f.placeless = number_set::below(d.hosts());

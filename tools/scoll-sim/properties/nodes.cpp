@@ -1,11 +1,15 @@
 #include <algorithm>
 
+#include "scoll/collective/bulks.hpp"
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/limits.hpp"
 #include "scoll/collective/operation/own_records.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/node_access.hpp"
 #include "tools/scoll-sim/properties/properties.hpp"
+#include "transport/memory/memory_service.hpp"
+#include "transport/memory/piece_server.hpp"
+#include "transport/session/limits.hpp"
 
 // What must hold for every node.
 namespace scoll::sim {
@@ -171,6 +175,27 @@ void records_are_retired(std::uint32_t host, cluster& c, detail::engine& engine,
   });
 }
 
+/// Orders that wait for their pieces, and requests to read bulk data that wait for their broadcast.
+void waiting_within_bounds(std::uint32_t host, detail::engine& engine, violations& found) {
+  transport::piece_server& pieces = engine.wire().memory().pieces();
+  const std::size_t most_of_one = pieces.most_parked_of_one();
+  if (pieces.parked() > engine.wire().options().parked_limit || most_of_one > transport::limits::parked_per_peer)
+    report(found, "within bounds", host,
+           fmt::format("{} orders wait for pieces, {} of one peer for pieces of one region", pieces.parked(),
+                       most_of_one));
+  if (pieces.any_holds_credit()) report(found, "who waits for a piece holds no credit", host, "an order does");
+  const detail::engine::bulks& bulks = engine.bulk_data();
+  if (bulks.early_readers() > engine.options().max_operations)
+    report(found, "within bounds", host,
+           fmt::format("{} requests to read bulk data wait for their broadcast", bulks.early_readers()));
+  engine.wire().sessions([&](transport::session& s) {
+    if (bulks.early_readers_of(s.peer()) > detail::max_early_readers_of_member)
+      report(found, "within bounds", host,
+             fmt::format("{} requests of node {} to read bulk data wait for their broadcast",
+                         bulks.early_readers_of(s.peer()), s.peer()));
+  });
+}
+
 void within_bounds(std::uint32_t host, detail::engine& engine, violations& found) {
   if (engine.operations() > engine.options().max_operations + detail::extra_group_operations)
     report(found, "within bounds", host, fmt::format("{} operations", engine.operations()));
@@ -225,6 +250,7 @@ void check_bounds(cluster& c, violations& found) {
     life* const l = c.alive(host);
     if (l == nullptr) continue;
     within_bounds(host, detail::node_access::engine(*l->member), found);
+    waiting_within_bounds(host, detail::node_access::engine(*l->member), found);
     records_are_retired(host, c, detail::node_access::engine(*l->member), found);
     nobody_waits_for_nothing(host, c, found);
     nobody_waits_for_the_dead(host, detail::node_access::engine(*l->member), found);
