@@ -93,8 +93,6 @@ class incoming : public list_hook<incoming> {
 
   bool open() const noexcept { return session_ != nullptr; }
   session* from() const noexcept { return session_; }
-  /// True until its credit has gone back.
-  bool holds_credit() const noexcept { return holds_credit_; }
 
   /// Sends the final reply and returns the credit. If the requester's session is gone, the reply is
   /// discarded. If the endpoint is destroyed first, the request is closed without a reply.

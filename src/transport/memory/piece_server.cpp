@@ -140,13 +140,6 @@ std::size_t piece_server::most_parked_of_one() noexcept {
   return most;
 }
 
-bool piece_server::any_holds_credit() noexcept {
-  for (piece_table* table = open_.first(); table != nullptr; table = open_.next(*table)) {
-    if (table->any_holds_credit()) return true;
-  }
-  return false;
-}
-
 void piece_server::refuse_all(const error& reason) noexcept {
   for (piece_table* table = open_.first(); table != nullptr; table = open_.next(*table))
     table->refuse_all(reason);

@@ -46,8 +46,6 @@ class piece_server final {
   std::size_t parked() const noexcept { return parked_; }
   /// The most of them that are of one peer for pieces of one region. It looks at all of them.
   std::size_t most_parked_of_one() noexcept;
-  /// True if one of them keeps a credit from its peer. It looks at all of them, too.
-  bool any_holds_credit() noexcept;
   void refuse_all(const error& reason) noexcept;
   void drop_all_of(const session& peer) noexcept;
 

@@ -156,13 +156,6 @@ std::size_t piece_table::most_parked_of_one() noexcept {
   return most;
 }
 
-bool piece_table::any_holds_credit() noexcept {
-  for (held_order* order = parked_.first(); order != nullptr; order = parked_.next(*order)) {
-    if (order->holds_credit()) return true;
-  }
-  return false;
-}
-
 void piece_table::refuse_all(const error& reason) noexcept {
   while (!parked_.empty()) {
     held_order& order = parked_.front();

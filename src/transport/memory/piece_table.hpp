@@ -55,7 +55,6 @@ class piece_table final : public list_hook<> {
   void park(held_order& order) noexcept;
   std::size_t parked_of(const session& peer) noexcept;
   std::size_t most_parked_of_one() noexcept;
-  bool any_holds_credit() noexcept;
   /// Refuses all orders that wait.
   void refuse_all(const error& reason) noexcept;
   /// The session has ended: drops its orders.

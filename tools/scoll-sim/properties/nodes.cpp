@@ -183,7 +183,6 @@ void waiting_within_bounds(std::uint32_t host, detail::engine& engine, violation
     report(found, "within bounds", host,
            fmt::format("{} orders wait for pieces, {} of one peer for pieces of one region", pieces.parked(),
                        most_of_one));
-  if (pieces.any_holds_credit()) report(found, "who waits for a piece holds no credit", host, "an order does");
   const detail::engine::bulks& bulks = engine.bulk_data();
   if (bulks.early_readers() > engine.options().max_operations)
     report(found, "within bounds", host,
@@ -194,6 +193,21 @@ void waiting_within_bounds(std::uint32_t host, detail::engine& engine, violation
              fmt::format("{} requests of node {} to read bulk data wait for their broadcast",
                          bulks.early_readers_of(s.peer()), s.peer()));
   });
+}
+
+/// Orders for bulk data are answered when they arrive, unless hardware reads. So only those hold a credit that wait for a
+/// buffer, and those that wait for their piece do not.
+void who_waits_for_a_piece_holds_no_credit(std::uint32_t host, cluster& c, detail::engine& engine,
+                                           violations& found) {
+  if (c.network_of_bulk().has_remote_memory()) return;
+  std::size_t held = 0;
+  engine.wire().sessions([&](transport::session& s) {
+    const transport::credit_window& credits = s.credits(transport::traffic_class::bulk);
+    held += credits.received() - credits.disposed();
+  });
+  if (held > engine.wire().memory().waiting())
+    report(found, "who waits for a piece holds no credit", host,
+           fmt::format("{} credits are held, and {} orders wait for a buffer", held, engine.wire().memory().waiting()));
 }
 
 void within_bounds(std::uint32_t host, detail::engine& engine, violations& found) {
@@ -251,6 +265,7 @@ void check_bounds(cluster& c, violations& found) {
     if (l == nullptr) continue;
     within_bounds(host, detail::node_access::engine(*l->member), found);
     waiting_within_bounds(host, detail::node_access::engine(*l->member), found);
+    who_waits_for_a_piece_holds_no_credit(host, c, detail::node_access::engine(*l->member), found);
     records_are_retired(host, c, detail::node_access::engine(*l->member), found);
     nobody_waits_for_nothing(host, c, found);
     nobody_waits_for_the_dead(host, detail::node_access::engine(*l->member), found);
