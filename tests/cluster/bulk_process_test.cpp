@@ -58,7 +58,7 @@ void kill_root(const bulk_plan& plan, std::uint32_t piece, std::uint32_t of) {
   process_cluster c(n);
   c.send(0, spread(c, plan, mishap::die, 0, piece, of));
   CHECK_THROWS(c.next(0, report::kind::result));  // it is gone
-  c.kill(0);                                       // and is only reaped here
+  c.kill(0);                                      // and is only reaped here
   std::uint32_t given = 0;
   order places;
   places.what = order::kind::await_places;

@@ -359,7 +359,7 @@ class obedient {
   std::map<std::string, group<worker>> groups_;
   std::map<std::string, group<depot>> depots_;
   std::optional<group<tally>> storm_;
-  std::vector<std::byte> place_;      // for objects
+  std::vector<std::byte> place_;  // for objects
   lent_places lent_;
   std::vector<group<worker>> brief_;  // made and ended in great numbers
 };

@@ -84,7 +84,8 @@ void piece_order::answered(reply_event& event) noexcept {
   if (!arrived || !event.payload_checksum || event.payload_bytes != head_.segment.length)
     return malformed(event.payload_bytes);
   if (event.fate == payload_disposition::damaged &&
-      !SCOLL_MUTANT(piece_digest_unchecked, "a piece that comes in a message is not compared with its checksum"))
+      !SCOLL_MUTANT(piece_digest_unchecked,
+                    "a piece that comes in a message is not compared with its checksum"))
     return differs();
   if (event.fate == payload_disposition::lent) local_.copy_in(0, event.payload.bytes);
   checksum_ = *event.payload_checksum;

@@ -56,7 +56,8 @@ TEST_CASE("bulk data of more than 64 GiB are refused before anything is sent", "
   for (const shelf& s : p.w.shelves) CHECK(s.executed == 1);
 }
 
-TEST_CASE("a revoke of the group fails bulk data that are on their way, and every place comes back", "[world]") {
+TEST_CASE("a revoke of the group fails bulk data that are on their way, and every place comes back",
+          "[world]") {
   const auto kind = test::any_kind_of_bulk_world();
   for (const bulk_plan& plan : plans) {
     party p(kind, 6, 12 * piece);
@@ -178,8 +179,8 @@ TEST_CASE("a clean broadcast with bulk data is its requests, its opens and one o
     party p(test::world_kind::memory, n, pieces * piece);
     REQUIRE(p.spread(bulk_plan::chain()).ok());
     REQUIRE(p.c.quiet());
-    const std::uint64_t collective = requests(p, traffic_class::collective), bulk = requests(p, traffic_class::bulk),
-                        answers = replies(p);
+    const std::uint64_t collective = requests(p, traffic_class::collective),
+                        bulk = requests(p, traffic_class::bulk), answers = replies(p);
     REQUIRE(p.spread(bulk_plan::chain()).ok());
     REQUIRE(p.c.quiet());
     // In the chain a member asks the one before it for its memory, unless that is its parent in the request's tree.

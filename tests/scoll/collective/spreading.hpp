@@ -118,7 +118,8 @@ struct party {
   bool holds(std::uint32_t rank) const { return test::same(w.shelves[rank].place, w.object); }
 };
 
-inline const std::vector<bulk_plan> plans{bulk_plan::whole(),    bulk_plan::chain(),    bulk_plan::binary(),
-                                   bulk_plan::knomial(2), bulk_plan::knomial(4), bulk_plan::circulant()};
+inline const std::vector<bulk_plan> plans{bulk_plan::whole(),    bulk_plan::chain(),
+                                          bulk_plan::binary(),   bulk_plan::knomial(2),
+                                          bulk_plan::knomial(4), bulk_plan::circulant()};
 
 }  // namespace spreading

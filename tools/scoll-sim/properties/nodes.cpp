@@ -179,7 +179,8 @@ void records_are_retired(std::uint32_t host, cluster& c, detail::engine& engine,
 void waiting_within_bounds(std::uint32_t host, detail::engine& engine, violations& found) {
   transport::piece_server& pieces = engine.wire().memory().pieces();
   const std::size_t most_of_one = pieces.most_parked_of_one();
-  if (pieces.parked() > engine.wire().options().parked_limit || most_of_one > transport::limits::parked_per_peer)
+  if (pieces.parked() > engine.wire().options().parked_limit ||
+      most_of_one > transport::limits::parked_per_peer)
     report(found, "within bounds", host,
            fmt::format("{} orders wait for pieces, {} of one peer for pieces of one region", pieces.parked(),
                        most_of_one));
@@ -207,7 +208,8 @@ void who_waits_for_a_piece_holds_no_credit(std::uint32_t host, cluster& c, detai
   });
   if (held > engine.wire().memory().waiting())
     report(found, "who waits for a piece holds no credit", host,
-           fmt::format("{} credits are held, and {} orders wait for a buffer", held, engine.wire().memory().waiting()));
+           fmt::format("{} credits are held, and {} orders wait for a buffer", held,
+                       engine.wire().memory().waiting()));
 }
 
 void within_bounds(std::uint32_t host, detail::engine& engine, violations& found) {

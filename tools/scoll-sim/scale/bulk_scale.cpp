@@ -181,7 +181,9 @@ std::uint32_t bulk_tolerance_percent(const bulk_plan& plan, std::uint32_t pieces
   const bool circulant = plan.kind() == bulk_plan_kind::circulant;
   if (knomial && pieces < 16) return 50;
   if (circulant && pieces < 4) return 40;
-  return knomial || circulant ? 14 : 10;
+  if (circulant) return 17;
+  if (knomial) return 14;
+  return plan.kind() == bulk_plan_kind::kary ? 11 : 10;
 }
 
 namespace {
@@ -193,7 +195,8 @@ std::string what_is_wrong(const bulk_scale_row& row) {
   const std::uint32_t allowed = bulk_tolerance_percent(row.plan, row.pieces);
   if (std::abs(row.error_permille()) <= std::int64_t{10} * allowed) return {};
   return fmt::format("{} members, {}, {} pieces: {:+.1f} % beside the model, {} % are allowed", row.nodes,
-                     to_string(row.plan), row.pieces, static_cast<double>(row.error_permille()) / 10, allowed);
+                     to_string(row.plan), row.pieces, static_cast<double>(row.error_permille()) / 10,
+                     allowed);
 }
 
 }  // namespace
