@@ -32,8 +32,7 @@ struct bulk_scale_row {
   bool ok() const noexcept { return wrong.empty(); }
 };
 
-/// By how many percent a broadcast may take more or less than is predicted
-/// (docs/decisions/0055-bulk-data-are-held-to-the-model.md).
+/// By how many percent a broadcast may take more or less than is predicted (docs/scale.md).
 std::uint32_t bulk_tolerance_percent(const bulk_plan& plan, std::uint32_t pieces) noexcept;
 
 /// The plans that are compared.
