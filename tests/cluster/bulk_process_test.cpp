@@ -51,6 +51,32 @@ void kill_one(const bulk_plan& plan, std::uint32_t victim, std::uint32_t piece, 
   c.quit_all();
 }
 
+/// The root is killed when it has handed out a certain piece to itself. The others get their places back, and the
+/// next one to spread an object reaches them all.
+void kill_root(const bulk_plan& plan, std::uint32_t piece, std::uint32_t of) {
+  INFO(to_string(plan) << ", the root is killed with piece " << piece);
+  process_cluster c(n);
+  c.send(0, spread(c, plan, mishap::die, 0, piece, of));
+  CHECK_THROWS(c.next(0, report::kind::result));  // it is gone
+  c.kill(0);                                      // and is only reaped here
+  std::uint32_t given = 0;
+  order places;
+  places.what = order::kind::await_places;
+  for (std::uint32_t i = 1; i < n; ++i) given += c.ask(i, places).value;
+  CHECK(given > 0);
+  order again = c.broadcast_to_running(binomial);
+  again.what = order::kind::spread;
+  again.object_bytes = 3 * test::depot::piece_bytes;
+  const report r = c.ask(1, again);
+  INFO(r.text);
+  CHECK(r.ok);
+  CHECK(r.value == n - 1);
+  given = 0;
+  for (std::uint32_t i = 1; i < n; ++i) given += c.ask(i, places).value;
+  CHECK(given >= n - 2);
+  c.quit_all();
+}
+
 }  // namespace
 
 TEST_CASE("an object reaches eight processes by every plan", "[process][bulk]") {
@@ -70,12 +96,18 @@ TEST_CASE("a member that is killed with some of the bytes takes nobody with it b
     kill_one(plans[1 + victim % 4], victim, victim * 23 % pieces, pieces);
 }
 
+TEST_CASE("when the root is killed in the middle of the bytes, every place comes back", "[process][bulk]") {
+  for (std::size_t i = 0; i < plans.size(); ++i)
+    kill_root(plans[i], static_cast<std::uint32_t>(i * 3), pieces);
+}
+
 TEST_CASE("each member is killed at ten moments of 64 MiB, by each plan", "[.long]") {
   for (const bulk_plan& plan : plans) {
     DYNAMIC_SECTION(to_string(plan)) {
       for (std::uint32_t victim = 1; victim < n; ++victim) {
         for (std::uint32_t moment = 0; moment < 10; ++moment) kill_one(plan, victim, moment * 7, 64);
       }
+      for (std::uint32_t moment = 0; moment < 10; ++moment) kill_root(plan, moment * 7, 64);
     }
   }
 }

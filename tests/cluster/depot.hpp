@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "scoll/coro/event.hpp"
 #include "scoll/scoll.hpp"
 #include "transport/wire/checksum.hpp"
 
@@ -23,6 +24,13 @@ enum class mishap : std::uint8_t {
   stop,   ///< stops its own process; the test lets it go on
   reset,  ///< breaks all connections of its process
   alter,  ///< changes a byte that it has checked already
+};
+
+/// The places of a process that the library has.
+struct lent_places {
+  std::uint32_t now = 0;
+  std::uint32_t ever = 0;
+  event back;  ///< set whenever one has come back
 };
 
 /// Takes an object into memory. A member executes only if all bytes are those of the root.
@@ -40,12 +48,21 @@ struct depot {
 
   std::vector<std::byte>* place;       ///< of this process
   std::function<void()> tell_stopped;  ///< is called before the process stops
+  lent_places* lent;
 
   status prepare(const request& r, bcast_context& c) const {
     orders() = r;
     if (c.is_root() || !c.bulk()) return {};
     place->assign(c.bulk()->length, std::byte{0});
-    return c.receive_bulk(*place);
+    status given = c.receive_bulk(*place);
+    lent->now += given.has_value();
+    lent->ever += given.has_value();
+    return given;
+  }
+  void replied(bcast_context& c) const noexcept {
+    if (c.is_root() || lent->now == 0) return;
+    --lent->now;
+    lent->back.set();
   }
   void on_bulk(const bulk_chunk& chunk, bcast_context& c) const {
     const request& r = orders();

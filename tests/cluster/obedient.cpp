@@ -117,7 +117,7 @@ class obedient {
     node_->serve(echo, [](const std::uint64_t& number, call_context&) { return number; }).value();
     region_ = expose(*node_, shown_).value();
     node_->serve(memory, [this](const nothing&, call_context&) { return region_.descriptor(); }).value();
-    node_->serve(depot{&place_, [this] { tell_stopped(); }}).value();
+    node_->serve(depot{&place_, [this] { tell_stopped(); }, &lent_}).value();
     node_->serve(tally{&board_}).value();
   }
 
@@ -145,6 +145,7 @@ class obedient {
         case order::kind::make_groups: co_await make_groups(o); break;
         case order::kind::end_groups: co_await end_groups(); break;
         case order::kind::count: count(); break;
+        case order::kind::await_places: co_await await_places(); break;
         case order::kind::storm: co_await rage(o); break;
         case order::kind::call: co_await call(o); break;
         case order::kind::pull: co_await pull_from(o); break;
@@ -219,6 +220,17 @@ class obedient {
     answer.groups = static_cast<std::uint32_t>(now.groups);
     answer.groups_ending = static_cast<std::uint32_t>(now.groups_ending);
     answer.heap_bytes = heap.uordblks + heap.hblkhd;
+    tell(socket_, answer);
+  }
+
+  task<void> await_places() {
+    while (lent_.now != 0) {
+      lent_.back.reset();
+      co_await lent_.back.wait();
+    }
+    report answer;
+    answer.what = report::kind::result;
+    answer.value = lent_.ever;
     tell(socket_, answer);
   }
 
@@ -347,7 +359,8 @@ class obedient {
   std::map<std::string, group<worker>> groups_;
   std::map<std::string, group<depot>> depots_;
   std::optional<group<tally>> storm_;
-  std::vector<std::byte> place_;      // for objects
+  std::vector<std::byte> place_;  // for objects
+  lent_places lent_;
   std::vector<group<worker>> brief_;  // made and ended in great numbers
 };
 

@@ -31,13 +31,14 @@ enum class deed : std::uint8_t {
 struct order {
   enum class kind : std::uint8_t {
     broadcast,
-    spread,       ///< broadcasts an object of `object_bytes`
-    make_groups,  ///< creates `groups` groups of the members
-    end_groups,   ///< destroys all of these, at one time
-    count,        ///< reports what the node holds
-    call,         ///< calls process `victim`, without a deadline
-    pull,         ///< reads memory of process `victim`, likewise
-    storm,        ///< broadcasts without a pause until somebody is lost, as `process_cluster::board` says
+    spread,        ///< broadcasts an object of `object_bytes`
+    make_groups,   ///< creates `groups` groups of the members
+    end_groups,    ///< destroys all of these, at one time
+    count,         ///< reports what the node holds
+    await_places,  ///< reports how many places it has given for objects, when all of them are back
+    call,          ///< calls process `victim`, without a deadline
+    pull,          ///< reads memory of process `victim`, likewise
+    storm,         ///< broadcasts without a pause until somebody is lost, as `process_cluster::board` says
     quit,
   } what = kind::broadcast;
   deed action = deed::answer;

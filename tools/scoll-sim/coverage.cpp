@@ -86,6 +86,7 @@ std::string_view to_string(mark m) noexcept {
     case freight_passed: return "freight passed";
     case freight_left_behind: return "freight left behind";
     case freight_beside_fault: return "freight beside fault";
+    case freight_went_up: return "freight went up";
     case freight_stranger: return "freight stranger";
     case freight_stale_order: return "freight stale order";
     case inner_revoked: return "inner revoked";

@@ -91,6 +91,7 @@ enum class mark : std::uint8_t {
   freight_passed,           ///< bulk data passed through the slots of a member that executed
   freight_left_behind,      ///< a member that stood still failed, and others got all bulk data through slots
   freight_beside_fault,     ///< bulk data failed on some member, and others got all of it
+  freight_went_up,          ///< a member had lost a source, and ordered pieces from an ancestor
   freight_stranger,         ///< a host that gets no bulk data from a member asked for it and was refused
   freight_stale_order,      ///< an order for bulk data whose place had come back was refused
   inner_revoked,            ///< a broadcast to such a group ended by a revoke of the other one

@@ -6,6 +6,7 @@
 
 #include "scoll/coro/assert.hpp"
 #include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
 
 namespace scoll::detail {
 
@@ -87,6 +88,9 @@ void bulk_landing::allow(std::uint32_t limit) {
 
 void bulk_landing::rise(std::uint32_t piece) {
   if (!intake_) return;
+  if (pieces_[piece] != piece_state::landed &&
+      SCOLL_MUTANT(rise_unheard, "a member waits for its own source although a piece is ordered up from it"))
+    return;
   switch (pieces_[piece]) {
     case piece_state::rising: return;
     case piece_state::landed: return publish(piece);
@@ -145,15 +149,18 @@ bool bulk_landing::order_planned() {
                 "one is left to pieces that go up");
   const auto most_of_one = std::max<std::size_t>(
       2, planned_orders(into_.pieces.piece_bytes()) / std::max<std::size_t>(1, planned_));
+  const bool all_lost =
+      why_lost_ && SCOLL_MUTANT(all_pieces_rise, "who has lost one source orders all pieces up");
+  const auto owes = [&](const giver& g) { return all_lost || g.state == access::lost; };
   giver* best = nullptr;
   for (giver& g : std::span(givers_).first(planned_)) {
-    const bool goes = g.state == access::lost ? rising_.size() < most_orders
-                                              : room && g.by_plan < most_of_one && g.has_room();
+    const bool goes =
+        owes(g) ? rising_.size() < most_orders : room && g.by_plan < most_of_one && g.has_room();
     if (goes && planned_piece(g) && (best == nullptr || g.next_round < best->next_round)) best = &g;
   }
   if (best == nullptr) return false;
   const std::uint32_t piece = *planned_piece(*best);
-  if (best->state == access::lost) {
+  if (owes(*best)) {
     go_up(piece, 0);
   } else {
     send(piece, *best, {});
@@ -219,7 +226,9 @@ void bulk_landing::heard(order& o) {
   giver& g = givers_[o.from];
   count_off(o);
   const std::uint32_t piece = o.piece();
-  if (o.outcome()) {
+  const bool differs = !o.outcome() && o.outcome().error() == errc::checksum_mismatch;
+  if (o.outcome() || (differs && SCOLL_MUTANT(piece_published_unchecked,
+                                              "a piece is published that differs from its checksum"))) {
     land(piece, o.checksum());
   } else if (o.outcome().error() == errc::stale) {
     // The member has passed the piece on. The next ancestor may still have it.

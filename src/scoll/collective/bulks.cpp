@@ -117,14 +117,20 @@ void engine::bulks::decline(const operation_bulk& bulk, node_id source, nanoseco
 
 // ---- other members
 
+std::size_t engine::bulks::early_readers() const noexcept {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(reading_, [](const reader& r) { return r.of == nullptr; }));
+}
+
+std::size_t engine::bulks::early_readers_of(node_id node) const noexcept {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(reading_, [&](const reader& r) { return r.of == nullptr && r.node == node; }));
+}
+
 error engine::bulks::why_no_room(node_id node) const {
-  const auto waiting = [&](const reader& r) { return r.of == nullptr; };
-  const auto all = std::ranges::count_if(reading_, waiting);
-  const auto from_node =
-      std::ranges::count_if(reading_, [&](const reader& r) { return waiting(r) && r.node == node; });
-  if (from_node < static_cast<std::ptrdiff_t>(max_early_readers_of_member) &&
-      all < static_cast<std::ptrdiff_t>(owner_.options_.max_operations))
-    return {};
+  const std::size_t all = early_readers();
+  const std::size_t from_node = early_readers_of(node);
+  if (from_node < max_early_readers_of_member && all < owner_.options_.max_operations) return {};
   return make_error(errc::busy,
                     "{} requests for bulk data wait here for their broadcast, {} of them of node {}", all,
                     from_node, node);

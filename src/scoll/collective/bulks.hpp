@@ -44,6 +44,9 @@ class engine::bulks final {
   /// The number of operations with bulk data, and of requests to read them.
   std::size_t running() const noexcept { return running_.size(); }
   std::size_t reading() const noexcept { return reading_.size(); }
+  /// The requests to read that wait for their broadcast: of all nodes, and of one.
+  std::size_t early_readers() const noexcept;
+  std::size_t early_readers_of(node_id node) const noexcept;
 
   // Other members.
 

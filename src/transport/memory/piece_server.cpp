@@ -1,5 +1,6 @@
 #include "transport/memory/piece_server.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "scoll/coro/error_format.hpp"
@@ -48,7 +49,9 @@ void piece_server::serve(request_view& request, const region_table& regions) noe
   if (!piece) return request.refuse(piece.error());
   if (table.failure()) return request.refuse(table.failure());
   switch (table.state(*piece)) {
-    case piece_table::piece_state::absent: return park(request, table, *order, *piece);
+    case piece_table::piece_state::absent:
+      if (SCOLL_MUTANT(piece_answered_early, "an order is answered before its piece has come")) break;
+      return park(request, table, *order, *piece);
     case piece_table::piece_state::passed:
       return request.refuse(
           make_error(errc::stale, "piece {} has been passed on, and its memory used again", *piece));
@@ -110,7 +113,7 @@ void piece_server::answer_parked(held_order& order) noexcept {
 void piece_server::park(request_view& request, piece_table& table, const piece_head& order,
                         std::uint32_t piece) noexcept {
   const std::uint32_t limit = endpoint_.options().parked_limit;
-  if (parked_ >= limit) {
+  if (parked_ >= limit && !SCOLL_MUTANT(parked_unbounded, "any number of orders wait for their pieces")) {
     return request.refuse(
         make_error(errc::busy, "{} orders wait for pieces: link.parked_limit is {}", parked_, limit));
   }
@@ -120,13 +123,21 @@ void piece_server::park(request_view& request, piece_table& table, const piece_h
   }
   held_order& waiting = orders_.acquire();
   request.accept(waiting);
-  waiting.release_credit();
+  if (!SCOLL_MUTANT(parked_order_keeps_credit, "an order keeps its credit while it waits for its piece"))
+    waiting.release_credit();
   waiting.head = order.segment;
   waiting.piece = piece;
   ++parked_;
   table.park(waiting);
   if (table.events() != nullptr)
     table.events()->on_ordered(piece, request.from().peer(), (order.flags & piece_head::up) != 0);
+}
+
+std::size_t piece_server::most_parked_of_one() noexcept {
+  std::size_t most = 0;
+  for (piece_table* table = open_.first(); table != nullptr; table = open_.next(*table))
+    most = std::max(most, table->most_parked_of_one());
+  return most;
 }
 
 void piece_server::refuse_all(const error& reason) noexcept {

@@ -44,6 +44,8 @@ class piece_server final {
   }
   /// The orders that wait.
   std::size_t parked() const noexcept { return parked_; }
+  /// The most of them that are of one peer for pieces of one region. It looks at all of them.
+  std::size_t most_parked_of_one() noexcept;
   void refuse_all(const error& reason) noexcept;
   void drop_all_of(const session& peer) noexcept;
 

@@ -73,6 +73,8 @@ void piece_table::end() noexcept {
 }
 
 std::uint32_t piece_table::size_of(std::uint32_t piece) const noexcept {
+  if (SCOLL_MUTANT(last_piece_not_shorter, "the last piece of an object counts as long as the others"))
+    return options_.piece_bytes;
   const std::uint64_t begin = std::uint64_t{piece} * options_.piece_bytes;
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(options_.piece_bytes, length_ - begin));
 }
@@ -145,6 +147,13 @@ std::size_t piece_table::parked_of(const session& peer) noexcept {
   for (held_order* order = parked_.first(); order != nullptr; order = parked_.next(*order))
     count += order->from() == &peer;
   return count;
+}
+
+std::size_t piece_table::most_parked_of_one() noexcept {
+  std::size_t most = 0;
+  for (held_order* order = parked_.first(); order != nullptr; order = parked_.next(*order))
+    most = std::max(most, parked_of(*order->from()));
+  return most;
 }
 
 void piece_table::refuse_all(const error& reason) noexcept {

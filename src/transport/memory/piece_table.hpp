@@ -54,6 +54,7 @@ class piece_table final : public list_hook<> {
   /// An order for a piece that is absent begins to wait.
   void park(held_order& order) noexcept;
   std::size_t parked_of(const session& peer) noexcept;
+  std::size_t most_parked_of_one() noexcept;
   /// Refuses all orders that wait.
   void refuse_all(const error& reason) noexcept;
   /// The session has ended: drops its orders.

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "scoll/bulk/piece_window.hpp"
+#include "scoll/bulk/pieces.hpp"
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/membership.hpp"
 #include "scoll/collective/outcome_builder.hpp"
@@ -23,6 +25,7 @@
 #include "tests/catch.hpp"
 #include "tests/support/tests_folder.hpp"
 #include "transport/session/endpoint.hpp"
+#include "transport/session/limits.hpp"
 
 using namespace scoll;
 
@@ -46,6 +49,11 @@ std::map<std::string, std::string> constants() {
       {"max_members", with_commas(max_members)},
       {"max_pulled_membership_bytes", with_commas(scoll::detail::max_pulled_membership_bytes)},
       {"max_mapped_groups", with_commas(scoll::detail::max_mapped_groups)},
+      {"most_bulk_bytes", with_commas(most_bulk_bytes)},
+      {"most_bulk_pieces", with_commas(most_bulk_pieces)},
+      {"most_bulk_piece_bytes", with_commas(most_bulk_piece_bytes)},
+      {"bulk_window", with_commas(scoll::detail::piece_window::most_slots)},
+      {"parked_per_peer", with_commas(transport::limits::parked_per_peer)},
       {"greedy::max_members", with_commas(greedy::max_members)},
       {"zoned::max_members", with_commas(zoned::max_members)},
       {"endpoint_options::window", with_commas(transport::endpoint_options{}.window[collective])},

@@ -80,7 +80,7 @@ TEST_CASE("bytes that change while their replies are queued arrive as they are w
   CHECK(local.intact());
 }
 
-TEST_CASE("a MiB over TCP costs a bounded number of system calls", "[reactor]") {
+TEST_CASE("a MiB over TCP costs at most six system calls of io_uring, or seven with poll", "[reactor]") {
   tcp_world w(tcp_world::family::v4);
   two p(w, [](endpoint_options& o) { o.transfer_segment_bytes = 524288; });
   constexpr std::uint64_t mebibytes = 32;
@@ -92,6 +92,7 @@ TEST_CASE("a MiB over TCP costs a bounded number of system calls", "[reactor]") 
   REQUIRE(p.pull(region.descriptor(), 0, local.memory()).has_value());
   const std::uint64_t calls = w.loop().statistics().enters - before.enters;
   INFO(calls << " calls");
-  CHECK(calls <= mebibytes * 10);
+  // 168 to 184 were measured with io_uring, and 197 to 211 with poll.
+  CHECK(calls <= mebibytes * (w.loop().features().backend == "poll" ? 7 : 6));
   CHECK(local.holds(store.memory()));
 }

@@ -19,18 +19,18 @@ struct lonely {
   explicit lonely(const std::function<void(endpoint_options&)>& tune = {}) {
     endpoint_options o = options_of(1, 7);
     if (tune) tune(o);
-    n = std::make_unique<node>(w, o);
+    n = std::make_unique<node>(*w, o);
   }
   region_table& table() { return n->ep->memory().regions(); }
   endpoint& ep() { return *n->ep; }
 
-  memory_world w;
+  std::unique_ptr<world> w = any_bulk_world();
   std::unique_ptr<node> n;
 };
 
 }  // namespace
 
-TEST_CASE("a region's descriptor says what peers need") {
+TEST_CASE("a region's descriptor says what peers need", "[reactor]") {
   lonely l;
   bytes memory(100);
   auto region = memory_region::expose(l.ep(), memory, memory_access::write);
@@ -47,7 +47,7 @@ TEST_CASE("a region's descriptor says what peers need") {
   CHECK(memory_region::expose(l.ep(), bytes(3))->access() == memory_access::read);
 }
 
-TEST_CASE("a generation never comes back") {
+TEST_CASE("a generation never comes back", "[reactor]") {
   lonely l;
   bytes memory(10);
   std::vector<region_descriptor> dead;
@@ -68,7 +68,7 @@ TEST_CASE("a generation never comes back") {
   CHECK(l.table().check(asks(dead.back(), reads, 0, 1)).error() == errc::stale_descriptor);
 }
 
-TEST_CASE("forged regions and ranges are refused") {
+TEST_CASE("forged regions and ranges are refused", "[reactor]") {
   lonely l;
   bytes memory(100);
   auto region = memory_region::expose(l.ep(), memory, memory_access::read_write);
@@ -101,7 +101,7 @@ TEST_CASE("forged regions and ranges are refused") {
   CHECK(l.table().check(asks(d, reads, 0, 100)).has_value());
 }
 
-TEST_CASE("segments are one range") {
+TEST_CASE("segments are one range", "[reactor]") {
   lonely l;
   std::mt19937 random(4);
   std::array<fenced, 5> parts{fenced(made(1, 1)), fenced(0), fenced(made(700, 2)), fenced(made(3, 3)),
@@ -139,7 +139,7 @@ TEST_CASE("segments are one range") {
   CHECK(memory_region::expose(l.ep(), many)->size() == flat.size() * many.size());
 }
 
-TEST_CASE("regions move, are bounded, and may outlive their endpoint") {
+TEST_CASE("regions move, are bounded, and may outlive their endpoint", "[reactor]") {
   lonely l([](endpoint_options& o) { o.region_limit = 2; });
   bytes one = made(10, 1);
   bytes other = made(20, 2);

@@ -42,9 +42,9 @@ TEST_CASE("gets and puts of all sizes", "[reactor]") {
   CHECK(p.right->in.seen.empty());
 }
 
-TEST_CASE("segments lists and overlapping regions") {
-  memory_world w;
-  two p(w);
+TEST_CASE("segments lists and overlapping regions", "[reactor]") {
+  const auto w = any_bulk_world();
+  two p(*w);
   fenced store(made(200000, 1));
   std::vector<std::span<std::byte>> pieces{store.memory().subspan(150000, 50000),
                                            store.memory().subspan(7, 70000),
@@ -134,9 +134,9 @@ TEST_CASE("both ends pull from each other and keep step", "[reactor]") {
   CHECK(to_right.holds(made(size, 1)));
 }
 
-TEST_CASE("transfers to one peer take turns, within one window") {
-  memory_world w;
-  two p(w, [](endpoint_options& o) { o.queue_limit = o.transfer_window = 8; });
+TEST_CASE("transfers to one peer take turns, within one window", "[reactor]") {
+  const auto w = any_stream_world();
+  two p(*w, [](endpoint_options& o) { o.queue_limit = o.transfer_window = 8; });
   fenced store(made(large, 1));
   const auto region = p.exposed(store.memory());
   fenced all(large);
@@ -149,7 +149,7 @@ TEST_CASE("transfers to one peer take turns, within one window") {
   }
   std::size_t most = 0;
   const auto ended = [](const auto& s) { return s.done(); };
-  REQUIRE(w.until([&] {
+  REQUIRE(w->until([&] {
     most = std::max(most, p.left->ep->messages_in_use());
     return std::ranges::all_of(smalls, ended);
   }));
@@ -159,14 +159,14 @@ TEST_CASE("transfers to one peer take turns, within one window") {
     CHECK(smalls[i]->has_value());
     CHECK(little[i].holds(store.memory().subspan(i * 1000, 100000)));
   }
-  REQUIRE(w.until([&] { return big.done(); }));
+  REQUIRE(w->until([&] { return big.done(); }));
   CHECK(big->has_value());
   CHECK(all.holds(store.memory()));
 }
 
-TEST_CASE("a transfer's own window bounds it") {
-  memory_world w;
-  two p(w);
+TEST_CASE("a transfer's own window bounds it", "[reactor]") {
+  const auto w = any_stream_world();
+  two p(*w);
   fenced store(made(mebibyte, 1));
   const auto region = p.exposed(store.memory());
   fenced local(mebibyte);
@@ -174,7 +174,7 @@ TEST_CASE("a transfer's own window bounds it") {
   narrow.window = 2;
   const auto g = p.begin_pull(region.descriptor(), 0, local.memory(), narrow);
   std::size_t most = 0;
-  REQUIRE(w.until([&] {
+  REQUIRE(w->until([&] {
     most = std::max(most, p.left->ep->messages_in_use());
     return g.done();
   }));
@@ -182,9 +182,9 @@ TEST_CASE("a transfer's own window bounds it") {
   CHECK(most <= 2);
 }
 
-TEST_CASE("what can be known to be wrong fails before anything is sent") {
-  memory_world w;
-  two p(w);
+TEST_CASE("what can be known to be wrong fails before anything is sent", "[reactor]") {
+  const auto w = any_bulk_world();
+  two p(*w);
   fenced store(made(100, 1));
   fenced local(made(100, 2));
   const auto read_only = p.exposed(store.memory(), memory_access::read);
@@ -206,9 +206,9 @@ TEST_CASE("what can be known to be wrong fails before anything is sent") {
   CHECK(store.holds(made(100, 1)));
 }
 
-TEST_CASE("the peer believes no descriptor") {
-  memory_world w;
-  two p(w, [](endpoint_options& o) { o.transfer_segment_bytes = 32768; });
+TEST_CASE("the peer believes no descriptor", "[reactor]") {
+  const auto w = any_bulk_world();
+  two p(*w, [](endpoint_options& o) { o.transfer_segment_bytes = 32768; });
   const bytes before = made(200000, 1);
   fenced store(before);
   const auto region = p.exposed(store.memory().subspan(50000, 100000), memory_access::read);
@@ -278,9 +278,9 @@ error ask_raw(two& p, std::span<const std::byte> head, std::span<const std::byte
 
 }  // namespace
 
-TEST_CASE("heads and payloads that make no sense are refused, and nothing else happens") {
-  memory_world w;
-  two p(w);
+TEST_CASE("heads and payloads that make no sense are refused, and nothing else happens", "[reactor]") {
+  const auto w = any_bulk_world();
+  two p(*w);
   fenced store(made(1000, 1));
   const auto region = p.exposed(store.memory());
   const auto d = region.descriptor();
@@ -351,10 +351,10 @@ struct liar final : endpoint_events {
 
 }  // namespace
 
-TEST_CASE("answers that do not fit are malformed") {
-  memory_world w;
+TEST_CASE("answers that do not fit are malformed", "[reactor]") {
+  const auto w = any_bulk_world();
   liar wrong;
-  two p(w);
+  two p(*w);
   wrong.owner = p.right->ep.get();
   p.right->ep->route(traffic_class::bulk, wrong);
   region_descriptor d;
@@ -379,5 +379,5 @@ TEST_CASE("answers that do not fit are malformed") {
   CHECK(put.error() == errc::too_large);
   CHECK(put.may_have_written());
   CHECK(p.left->ep->statistics().links_broken == 0);
-  REQUIRE(w.until([&] { return p.left->ep->messages_in_use() == 0; }));
+  REQUIRE(w->until([&] { return p.left->ep->messages_in_use() == 0; }));
 }

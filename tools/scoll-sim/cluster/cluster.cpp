@@ -134,8 +134,7 @@ cluster::cluster(const plan& p)
   build(p);
   for (std::uint32_t host = 0; host < p.hosts; ++host) boot(host);
   const auto starting = [this] { return std::find(lives_.begin(), lives_.end(), nullptr) != lives_.end(); };
-  while (starting() && world_.step(start_limit)) {
-  }
+  while (starting() && world_.step(start_limit)) continue;
 }
 
 cluster::~cluster() {

@@ -300,6 +300,8 @@ void cluster::note_end() {
   seen_.saw(mark::repeated_refused, refused(stray_kind::repeated));
   seen_.saw(mark::stranger_refused, refused(stray_kind::stranger));
   seen_.saw(mark::earlier_life_refused, refused(stray_kind::bygone));
+  for (const auto& [number, freight] : freights_.all())
+    seen_.saw(mark::freight_went_up, freight.wrong.risen != 0);
   seen_.saw(mark::freight_stranger, freights_.strangers().opens != 0);
   seen_.saw(mark::freight_stale_order, freights_.strangers().orders != 0);
   for (const life& l : all_lives_) {

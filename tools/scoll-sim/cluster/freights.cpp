@@ -38,7 +38,7 @@ void freights::load(std::uint64_t broadcast, bcast_options& options) {
   options.bulk = std::span<const std::span<const std::byte>>(f.parts);
   options.bulk_plan = bulk_plan::unchecked(f.about.plan, f.about.radix);
   options.bulk_piece_bytes = f.about.piece_bytes;
-  options.bulk_time = f.about.standing.empty() ? std::chrono::seconds(2) : std::chrono::seconds(10);
+  options.bulk_time = f.bulk_time();
 }
 
 void freights::ended(std::uint64_t broadcast) {
@@ -114,7 +114,7 @@ nanoseconds freights::stands_still(const bulk_chunk& chunk, const bcast_context&
   berth& b = found->second;
   if (c.is_root() || b.stood || !b.of->about.standing.contains(c.rank())) return nanoseconds(0);
   b.stood = true;
-  return std::chrono::seconds(20);
+  return b.of->stands_for();
 }
 
 void freights::bulk_failed(const bcast_context& c) noexcept {
@@ -143,8 +143,10 @@ void freights::place_returned(const bcast_context& c) noexcept {
   b.of->wrong.mistold += b.executed && b.failed;
   b.of->came_back = world_.now();
   if (b.exposed) b.of->exposed[*b.exposed].withdrawn = true;
-  if (const auto* const bulk = detail::operation::bulk_of(c); bulk != nullptr)
+  if (const auto* const bulk = detail::operation::bulk_of(c); bulk != nullptr) {
     b.of->wrong.risen += bulk->risen();
+    b.of->risen_of[c.rank()] += bulk->risen();
+  }
   if (given) {
     b.memory->fill(withdrawn);
     keep(*b.of, std::move(b.memory));

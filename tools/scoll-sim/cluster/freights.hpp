@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -44,12 +45,22 @@ class freights {
     lent_bytes lent;  ///< the root's, which has strange bytes when the broadcast has ended
     std::vector<std::span<const std::byte>> parts;
     findings wrong;
-    bool arrived = false;  ///< a member besides the root executed with all bytes
-    bool passed = false;   ///< one without a place did
+    std::map<std::uint32_t, std::uint32_t> risen_of;  ///< by rank: the orders that went up
+    bool arrived = false;                             ///< a member besides the root executed with all bytes
+    bool passed = false;                              ///< one without a place did
     bool sent = false;
     bool over = false;
     std::vector<exposure> exposed;
     nanoseconds came_back{0};  ///< the last place did, in the world's time
+
+    /// The time for which a member stands still that is told to: within that of the bulk data for some of them, but
+    /// beyond that of the request.
+    nanoseconds stands_for() const noexcept {
+      return std::chrono::seconds(about.broadcast % 2 == 0 ? 20 : 3);
+    }
+    /// True if a member stands still for longer than bulk data may take.
+    bool misses_its_time() const noexcept { return !about.standing.empty() && stands_for() > bulk_time(); }
+    nanoseconds bulk_time() const noexcept { return std::chrono::seconds(about.standing.empty() ? 2 : 10); }
   };
 
   explicit freights(const testing::sim_world& world) noexcept : world_(world) {}

@@ -35,6 +35,7 @@ inline node_options small_options(std::uint32_t host, std::uint32_t hosts,
   options.link.transfer_window = 6;
   options.link.transfer_segment_bytes = sim_segment_bytes;
   options.link.transfer_buffers = 6;
+  options.link.parked_limit = 8 + hosts;
   options.ship.handlers = 8 + hosts;
   options.ship.queue = options.link.queue_limit;
   options.ship.eager_bytes = 1'024;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "scoll/bulk/pieces.hpp"
@@ -7,6 +8,11 @@
 // The bulk data of broadcasts: how much it is, the way it takes, and who has trouble with it.
 namespace scoll::sim {
 namespace {
+
+/// In seeds without faults, nothing fails by itself, unless members alter bytes: there are seeds for either.
+bool alters_alone(const draft& d) {
+  return !d.swarm() && d.options().work == workload::bulk && d.stream("altering").chance(1, 2);
+}
 
 events::freight draw_freight(draft& d, std::uint64_t broadcast, draws& random) {
   constexpr std::array plans{bulk_plan::whole(),    bulk_plan::chain(),    bulk_plan::binary(),
@@ -28,11 +34,21 @@ events::freight draw_freight(draft& d, std::uint64_t broadcast, draws& random) {
   const number_set still = d.half(random) & d.half(random) & d.half(random);
   if (random.chance(1, 4)) f.placeless = random.chance(1, 2) ? few : number_set::below(d.hosts());
   if (random.chance(1, 8)) f.spoiling = others;
-  if (random.chance(1, 8) && d.swarm()) f.altering = alike;
+  const bool alone = alters_alone(d);
+  const bool alters = random.chance(1, alone ? 2 : 8) && (d.swarm() || alone);
+  if (alters) f.altering = alike;
   const bool stands = random.chance(1, 6) && f.spoiling.empty();
   const bool passes = random.chance(1, 2);
   const std::uint64_t slots = random.between(4, 6);
   if (stands) f.standing = still;
+  if (alters && alone) {
+    // Sources are lost with many pieces to give. Whoever goes up for them may ask a member that waits for it.
+    f.plan = static_cast<std::uint8_t>(bulk_plan_kind::circulant);
+    f.radix = bulk_plan::circulant().radix();
+    f.piece_bytes = least_bulk_piece_bytes;
+    f.bytes = std::max<std::uint64_t>(f.bytes, 24 * least_bulk_piece_bytes + 1);
+    if (passes) f.placeless = few;
+  }
   if (stands && passes) {
     // Somebody stands still over a piece that others need: there are more pieces than slots.
     f.placeless = number_set::below(d.hosts());

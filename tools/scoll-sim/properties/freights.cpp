@@ -1,9 +1,13 @@
 #include <algorithm>
+#include <vector>
 
+#include "scoll/bulk/pieces.hpp"
+#include "scoll/bulk/sources.hpp"
 #include "scoll/collective/bulks.hpp"
 #include "scoll/collective/engine.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/node_access.hpp"
+#include "scoll/tree/any_tree.hpp"
 #include "tools/scoll-sim/cluster/job.hpp"
 #include "tools/scoll-sim/properties/broadcast_report.hpp"
 #include "tools/scoll-sim/properties/properties.hpp"
@@ -21,6 +25,89 @@ void check_patience(const broadcast_record& b, const freights::freight& f, viola
     const bool late = why.where == phase::bulk && why.what == errc::deadline_exceeded;
     if (late && b.account.state(rank) == member_state::failed && !f.about.standing.contains(rank))
       report(found, "who stands still keeps nobody waiting", b, fmt::format("rank {} was too late", rank));
+  }
+}
+
+/// True if nothing has failed but members that alter what they have checked.
+bool nothing_else_failed(const cluster& c) {
+  return std::ranges::all_of(c.faults(), [](const fault_record& f) { return f.alters && f.bulk_only; });
+}
+
+/// True if nothing but the end of all work may end the bulk data of a broadcast.
+bool has_its_time(const broadcast_record& b) {
+  return !b.cancelled && b.options.deadline.unlimited();
+}
+
+/// Without faults, bulk data come in time, also to those who have to go up for them.
+void check_time(const broadcast_record& b, const freights::freight& f, violations& found) {
+  if (f.misses_its_time() || !has_its_time(b)) return;
+  for (const std::uint32_t rank : b.addressed) {
+    const cause& why = b.account.why(rank);
+    if (b.account.state(rank) == member_state::failed && why.where == phase::bulk &&
+        why.what == errc::deadline_exceeded)
+      report(found, "bulk data come in time", b, fmt::format("not to rank {}", rank));
+  }
+}
+
+/// How often members may go up. Those may be lost that alter bytes, or that have not executed. For each piece that such a
+/// member owes to another one, or to one below that, this one goes up once, and once more for each of its ancestors that may
+/// be lost.
+class rise_bounds {
+ public:
+  rise_bounds(const broadcast_record& b, const events::freight& f, const any_tree& tree)
+      : b_(b),
+        f_(f),
+        tree_(tree),
+        n_(static_cast<std::uint32_t>(b.addressed.size())),
+        pieces_(bulk_pieces::divide(f.bytes, f.piece_bytes).value().count()),
+        missed_(n_, std::vector<bool>(pieces_)) {
+    const detail::bulk_routes routes(bulk_plan::unchecked(f.plan, f.radix), n_, pieces_, tree_);
+    for (std::uint32_t r = 1; r < n_; ++r) {
+      const detail::bulk_intake intake = routes.intake(r);
+      for (std::uint32_t piece = 0; piece < pieces_; ++piece) {
+        if (may_be_lost(intake.source(piece))) miss(r, piece);
+      }
+    }
+  }
+
+  std::uint32_t rank_of(std::uint32_t r) const { return b_.addressed[to_rank(r, b_.root_place, n_)]; }
+  std::uint32_t members() const { return n_; }
+  std::ptrdiff_t most_of(std::uint32_t r) const {
+    std::ptrdiff_t each = 1;
+    for (std::uint32_t up = r; up != 0; up = tree_.parent(n_, up)) each += up != r && may_be_lost(up);
+    return std::ranges::count(missed_[r], true) * each;
+  }
+
+ private:
+  bool may_be_lost(std::uint32_t r) const {
+    const std::uint32_t rank = rank_of(r);
+    const member_state s = b_.account.state(rank);
+    const bool took_part = s == member_state::merged || s == member_state::executed;
+    return r != 0 && (f_.altering.contains(rank) || !took_part);
+  }
+  void miss(std::uint32_t r, std::uint32_t piece) {
+    for (; r != 0; r = tree_.parent(n_, r)) missed_[r][piece] = true;
+  }
+
+  const broadcast_record& b_;
+  const events::freight& f_;
+  const any_tree& tree_;
+  std::uint32_t n_;
+  std::uint32_t pieces_;
+  std::vector<std::vector<bool>> missed_;
+};
+
+/// Without faults, only what a lost source owes goes up.
+void check_rises(const broadcast_record& b, const freights::freight& f, violations& found) {
+  const auto tree = tree_of(b);
+  if (!has_its_time(b) || !f.about.standing.empty() || !tree) return;
+  const rise_bounds bounds(b, f.about, *tree);
+  for (std::uint32_t r = 1; r < bounds.members(); ++r) {
+    const auto risen = f.risen_of.find(bounds.rank_of(r));
+    if (risen != f.risen_of.end() && risen->second > bounds.most_of(r))
+      report(found, "only what a lost source owes goes up", b,
+             fmt::format("rank {} ordered {} pieces up, {} are allowed", risen->first, risen->second,
+                         bounds.most_of(r)));
   }
 }
 
@@ -67,9 +154,11 @@ void check_freights(cluster& c, violations& found) {
     say("who gets no bulk data is told", f.wrong.mistold, "members executed all the same");
     say("a place that came back is left alone", f.wrong.touched, "were not");
     const auto b = c.broadcasts().find(number);
-    if (b != c.broadcasts().end() && b->second.done && c.faults().empty()) {
+    if (b != c.broadcasts().end() && b->second.done && nothing_else_failed(c)) {
       check_calm(b->second, f, found);
       check_patience(b->second, f, found);
+      check_time(b->second, f, found);
+      check_rises(b->second, f, found);
     }
   }
 }

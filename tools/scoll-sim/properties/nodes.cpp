@@ -1,11 +1,15 @@
 #include <algorithm>
 
+#include "scoll/collective/bulks.hpp"
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/limits.hpp"
 #include "scoll/collective/operation/own_records.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/node_access.hpp"
 #include "tools/scoll-sim/properties/properties.hpp"
+#include "transport/memory/memory_service.hpp"
+#include "transport/memory/piece_server.hpp"
+#include "transport/session/limits.hpp"
 
 // What must hold for every node.
 namespace scoll::sim {
@@ -173,6 +177,43 @@ void records_are_retired(std::uint32_t host, cluster& c, detail::engine& engine,
   });
 }
 
+/// Orders that wait for their pieces, and requests to read bulk data that wait for their broadcast.
+void waiting_within_bounds(std::uint32_t host, detail::engine& engine, violations& found) {
+  transport::piece_server& pieces = engine.wire().memory().pieces();
+  const std::size_t most_of_one = pieces.most_parked_of_one();
+  if (pieces.parked() > engine.wire().options().parked_limit ||
+      most_of_one > transport::limits::parked_per_peer)
+    report(found, "within bounds", host,
+           fmt::format("{} orders wait for pieces, {} of one peer for pieces of one region", pieces.parked(),
+                       most_of_one));
+  const detail::engine::bulks& bulks = engine.bulk_data();
+  if (bulks.early_readers() > engine.options().max_operations)
+    report(found, "within bounds", host,
+           fmt::format("{} requests to read bulk data wait for their broadcast", bulks.early_readers()));
+  engine.wire().sessions([&](transport::session& s) {
+    if (bulks.early_readers_of(s.peer()) > detail::max_early_readers_of_member)
+      report(found, "within bounds", host,
+             fmt::format("{} requests of node {} to read bulk data wait for their broadcast",
+                         bulks.early_readers_of(s.peer()), s.peer()));
+  });
+}
+
+/// Orders for bulk data are answered when they arrive, unless hardware reads. So only those hold a credit that wait for a
+/// buffer, and those that wait for their piece do not.
+void who_waits_for_a_piece_holds_no_credit(std::uint32_t host, cluster& c, detail::engine& engine,
+                                           violations& found) {
+  if (c.network_of_bulk().has_remote_memory()) return;
+  std::size_t held = 0;
+  engine.wire().sessions([&](transport::session& s) {
+    const transport::credit_window& credits = s.credits(transport::traffic_class::bulk);
+    held += credits.received() - credits.disposed();
+  });
+  if (held > engine.wire().memory().waiting())
+    report(found, "who waits for a piece holds no credit", host,
+           fmt::format("{} credits are held, and {} orders wait for a buffer", held,
+                       engine.wire().memory().waiting()));
+}
+
 void within_bounds(std::uint32_t host, detail::engine& engine, violations& found) {
   if (engine.operations() > engine.options().max_operations + detail::extra_group_operations)
     report(found, "within bounds", host, fmt::format("{} operations", engine.operations()));
@@ -227,6 +268,8 @@ void check_bounds(cluster& c, violations& found) {
     life* const l = c.alive(host);
     if (l == nullptr) continue;
     within_bounds(host, detail::node_access::engine(*l->member), found);
+    waiting_within_bounds(host, detail::node_access::engine(*l->member), found);
+    who_waits_for_a_piece_holds_no_credit(host, c, detail::node_access::engine(*l->member), found);
     records_are_retired(host, c, detail::node_access::engine(*l->member), found);
     nobody_waits_for_nothing(host, c, found);
     nobody_waits_for_the_dead(host, detail::node_access::engine(*l->member), found);

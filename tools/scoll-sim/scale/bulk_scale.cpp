@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <cstdlib>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -174,6 +175,32 @@ std::vector<bulk_plan> bulk_scale_plans() {
           bulk_plan::kary(8), bulk_plan::knomial(2), bulk_plan::knomial(4), bulk_plan::circulant()};
 }
 
+/// With few pieces, the times of some plans depend on the order in which members answer.
+std::uint32_t bulk_tolerance_percent(const bulk_plan& plan, std::uint32_t pieces) noexcept {
+  const bool knomial = plan.kind() == bulk_plan_kind::knomial;
+  const bool circulant = plan.kind() == bulk_plan_kind::circulant;
+  if (knomial && pieces < 16) return 50;
+  if (circulant && pieces < 4) return 40;
+  if (circulant) return 17;
+  if (knomial) return 14;
+  return plan.kind() == bulk_plan_kind::kary ? 11 : 10;
+}
+
+namespace {
+
+/// Says what is wrong with a broadcast that has succeeded; nothing if its time is right.
+std::string what_is_wrong(const bulk_scale_row& row) {
+  if (row.measured_ns < row.bound_ns) return "faster than any plan can be";
+  if (row.predicted_ns < row.bound_ns) return "the model promises what no plan can do";
+  const std::uint32_t allowed = bulk_tolerance_percent(row.plan, row.pieces);
+  if (std::abs(row.error_permille()) <= std::int64_t{10} * allowed) return {};
+  return fmt::format("{} members, {}, {} pieces: {:+.1f} % beside the model, {} % are allowed", row.nodes,
+                     to_string(row.plan), row.pieces, static_cast<double>(row.error_permille()) / 10,
+                     allowed);
+}
+
+}  // namespace
+
 bulk_scale_report run_bulk_scale(std::uint32_t nodes, const testing::sim_link_model& wire,
                                  const std::vector<std::uint32_t>& pieces) {
   const auto most = std::max(warm_up_pieces, *std::ranges::max_element(pieces));
@@ -186,7 +213,7 @@ bulk_scale_report run_bulk_scale(std::uint32_t nodes, const testing::sim_link_mo
       bulk_scale_row row = all.broadcast(plan, count);
       const auto rounds = static_cast<std::uint64_t>(std::bit_width(nodes - 1)) - 1 + count;
       row.bound_ns = rounds * piece_bytes * wire.ps_per_byte / 1000;
-      if (row.wrong.empty() && row.measured_ns < row.bound_ns) row.wrong = "faster than any plan can be";
+      if (row.wrong.empty()) row.wrong = what_is_wrong(row);
       report.rows.push_back(std::move(row));
     }
   }

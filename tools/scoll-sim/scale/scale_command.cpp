@@ -88,7 +88,7 @@ int run_bulk_scales(const scale_arguments& a, bool json) {
     for (const bulk_scale_row& row : report.rows) {
       std::fputs((json ? bulk_scale_json(row) : bulk_scale_line(row)).c_str(), stdout);
       all_ok = all_ok && row.ok();
-      if (!row.ok()) std::printf("violated: %s\n", row.wrong.empty() ? "below the bound" : row.wrong.c_str());
+      if (!row.ok()) std::printf("violated: %s\n", row.wrong.c_str());
     }
     std::fflush(stdout);
     costs = report.costs;

@@ -155,8 +155,10 @@ void operation_bulk::begin_landing() {
   ancestors_.push_back(0);
   lands_ = true;
   const bool whole = info_.plan.kind() == bulk_plan_kind::whole;
-  landing_.begin({pieces_, place_, &region_, whole, passes_}, routes().intake(subject_->relative),
-                 ancestors_);
+  const bool wrongly =
+      SCOLL_MUTANT(schedule_of_neighbour, "a member gets its pieces by the schedule of another one");
+  const std::uint32_t as = wrongly ? subject_->relative % (subject_->members - 1) + 1 : subject_->relative;
+  landing_.begin({pieces_, place_, &region_, whole, passes_}, routes().intake(as), ancestors_);
 }
 
 bulk_head operation_bulk::head_for_children() const noexcept {

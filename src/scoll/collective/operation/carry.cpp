@@ -64,6 +64,8 @@ status operation::offer_bulk(const bcast_options& options) {
   const bulk_pieces pieces = bulk_pieces::divide(length, chosen->piece_bytes).value();
   times_.bulk = options.bulk_time.count() > 0 ? std::min(options.bulk_time, longest_bulk_time)
                                               : time_for(length, engine_->options_.bulk_least_rate);
+  if (SCOLL_MUTANT(bulk_time_left_out, "the bounds of a broadcast leave no time for its bulk data"))
+    times_.bulk = {};
   bulk_ = &engine_->bulks_->acquire();
   bulk_->offer(subject_, progress_, options.bulk, pieces, chosen->plan, times_.bulk);
   constexpr auto longest = static_cast<std::uint64_t>(nanoseconds::max().count());
