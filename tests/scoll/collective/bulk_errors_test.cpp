@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "scoll/bulk/pieces.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "spreading.hpp"
 
