@@ -128,8 +128,8 @@ class endpoint final : private accept_events {
   /// Returns `busy`, naming what the buffer was for, when none is left.
   error no_payload_left(std::string_view purpose) const noexcept;
   /// Copies a received payload out of its receive buffer, for a layer that holds it for long: receive buffers
-  /// that are held are missing for all links. One that fills most of a buffer which may be held stays where it
-  /// is. If no memory is left for a copy, this returns `received` unchanged.
+  /// that are held are missing for all links. One that fills most of a buffer which may be held stays where
+  /// it is. If no memory is left for a copy, this returns `received` unchanged.
   buffer_view keep(buffer_view received) noexcept;
 
   /// Refuses new requests, waits until all that is owed has been sent and acknowledged, says goodbye and

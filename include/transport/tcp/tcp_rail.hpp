@@ -41,8 +41,8 @@ struct tcp_options {
   int backlog = 512;
   /// The most batches in flight over all links, of at most `batch_bytes` each.
   std::uint32_t send_buffers = 1024;
-  /// The most frames that are arriving in pieces, or whose large payloads are held, over all links. At most half
-  /// of them are held.
+  /// The most frames that are arriving in pieces, or whose large payloads are held, over all links. At most
+  /// half of them are held.
   std::uint32_t frame_buffers = 4096;
   /// How host names are resolved; empty: `resolve_host`, which asks the system. It is called on threads of
   /// the rail, and by `listen`. A call under way may outlast the rail, so what it refers to must, too.
