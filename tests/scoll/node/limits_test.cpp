@@ -71,7 +71,7 @@ std::string shown(const std::string& built_in) {
 }
 
 /// Returns the constants and the options of the settings.
-std::map<std::string, std::string> limits() {
+std::map<std::string, std::string> limits_in_headers() {
   auto all = constants();
   for (const setting& s : settings{}.list()) {
     if (!s.fallback.empty() && std::isdigit(static_cast<unsigned char>(s.fallback.front())) != 0)
@@ -117,7 +117,7 @@ std::vector<std::string> rows() {
 }  // namespace
 
 TEST_CASE("the README's limits are those of the headers") {
-  const auto known = limits();
+  const auto known = limits_in_headers();
   std::set<std::string> named;
   for (const std::string& row : rows()) {
     INFO("README.md: " << row);

@@ -97,8 +97,15 @@ class rise_bounds {
   std::vector<std::vector<bool>> missed_;
 };
 
-/// Without faults, only what a lost source owes goes up.
+/// Without faults, and if every member takes the request, only what a lost source owes goes up.
 void check_rises(const broadcast_record& b, const freights::freight& f, violations& found) {
+  // Whom an ancestor that refuses the request would have served, nobody counts.
+  const auto refuses = [&](std::uint32_t rank) {
+    const member_state state = b.account.state(rank);
+    return state == member_state::not_reached || state == member_state::unknown ||
+           b.account.why(rank).where == phase::admission;
+  };
+  if (std::ranges::any_of(b.addressed, refuses)) return;
   const auto tree = tree_of(b);
   if (!has_its_time(b) || !f.about.standing.empty() || !tree) return;
   const rise_bounds bounds(b, f.about, *tree);
@@ -154,7 +161,9 @@ void check_freights(cluster& c, violations& found) {
     say("who gets no bulk data is told", f.wrong.mistold, "members executed all the same");
     say("a place that came back is left alone", f.wrong.touched, "were not");
     const auto b = c.broadcasts().find(number);
-    if (b != c.broadcasts().end() && b->second.done && nothing_else_failed(c)) {
+    // A further round goes another way, and asks members below some that take no part in it.
+    const bool plain = b != c.broadcasts().end() && b->second.options.on_failure != repair;
+    if (plain && b->second.done && nothing_else_failed(c)) {
       check_calm(b->second, f, found);
       check_patience(b->second, f, found);
       check_time(b->second, f, found);
