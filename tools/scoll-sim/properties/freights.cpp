@@ -107,7 +107,9 @@ void check_rises(const broadcast_record& b, const freights::freight& f, violatio
   };
   if (std::ranges::any_of(b.addressed, refuses)) return;
   const auto tree = tree_of(b);
-  if (!has_its_time(b) || !f.about.standing.empty() || !tree) return;
+  const bool passes =
+      !f.about.placeless.empty();  // a piece that has passed an ancestor comes from farther up
+  if (!has_its_time(b) || !f.about.standing.empty() || passes || !tree) return;
   const rise_bounds bounds(b, f.about, *tree);
   for (std::uint32_t r = 1; r < bounds.members(); ++r) {
     const auto risen = f.risen_of.find(bounds.rank_of(r));
