@@ -273,9 +273,10 @@ error engine::admit_to_group(const admission_request& request, const collective_
     const error bad = hear_permit(*group, head, among.get(), payload, options_.incarnation, own);
     if (bad) return bad;
   }
-  const nanoseconds kept_for =
-      time_to_keep(head, request.bulk(), here->tree->subtree_levels(here->members, 0));
-  const error seen = head.keeps_parts() ? admit_kept(*group, head, kept_for, *service->table, relay, own)
+  const auto kept_for = [&] {
+    return time_to_keep(head, request.bulk(), here->tree->subtree_levels(here->members, 0));
+  };
+  const error seen = head.keeps_parts() ? admit_kept(*group, head, kept_for(), *service->table, relay, own)
                                         : admit_once(*group, head);
   if (seen) return seen;
   if (head.is_broadcast()) group->tentative = false;

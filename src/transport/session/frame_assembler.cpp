@@ -5,13 +5,11 @@
 
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
+#include "transport/session/limits.hpp"
 #include "transport/wire/checksum.hpp"
 
 namespace scoll::transport {
 namespace {
-
-// Collecting a frame with such a payload costs a copy that is worth a system call.
-constexpr std::size_t large_payload_bytes = 16384;
 
 constexpr bool may_be_placed(const frame_header& header) noexcept {
   return header.klass == traffic_class::bulk && header.payload_bytes > placed_payload_bytes;
@@ -121,7 +119,7 @@ status frame_assembler::choose_way() noexcept {
 
 std::span<std::byte> frame_assembler::rest_of_large() noexcept {
   const bool large =
-      header_ && way_ == payload_way::collected && header_->payload_bytes >= large_payload_bytes;
+      header_ && way_ == payload_way::collected && header_->payload_bytes >= limits::large_payload_bytes;
   if (!large) return {};
   return {partial_.data() + filled_, header_->frame_bytes() - filled_};
 }

@@ -11,6 +11,10 @@ namespace scoll::transport::limits {
 /// The most frames that one batch hands to a link; the others wait for the link's next batch.
 inline constexpr std::size_t batch_frames = 64;
 
+/// From so many bytes on a payload is worth a system call that spares a copy of it: where it is sent, and where its
+/// frame is collected.
+inline constexpr std::size_t large_payload_bytes = 16384;
+
 /// After this many received messages an acknowledgement is sent at once. Fewer are acknowledged with the next
 /// frame to the peer, or after `endpoint_options::acknowledge_delay`.
 inline constexpr std::uint64_t acknowledge_every = 16;

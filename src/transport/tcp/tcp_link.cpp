@@ -25,9 +25,6 @@ constexpr std::uint8_t small_in_a_row = 64;
 // pile up.
 constexpr std::size_t linger_count_limit = 256;
 
-// From so many bytes on a payload is sent from where it lies: the copy would cost more than a system call.
-constexpr std::size_t large_payload_bytes = 16384;
-
 // The unsent bytes of a link of bulk data that shares its work with others.
 constexpr std::uint32_t shared_unsent_bytes = 262144;
 
@@ -53,7 +50,7 @@ void tcp_rail::tcp_link::write(std::span<const frame_parts> frames) noexcept {
   SCOLL_ASSERT(writable(), "a link takes one batch at a time");
   written_ = true;
   if (guard_ != nullptr && guard_->sealing()) return write_sealed(frames);
-  const auto is_large = [](const frame_parts& f) { return f.payload.size() >= large_payload_bytes; };
+  const auto is_large = [](const frame_parts& f) { return f.payload.size() >= limits::large_payload_bytes; };
   if (!frames.back().lent && std::ranges::any_of(frames, is_large)) return write_in_place(frames);
   batch_ = rail_.send_buffers_.try_acquire();
   if (!batch_) return no_batch();

@@ -153,7 +153,7 @@ class tcp_rail::tcp_link final : public link {
   bool broken_ : 1 = false;
   bool ending_ : 1 = false;
   std::uint8_t large_ =
-      0;  // how many of the latest receives have brought parts of large frames, in some measure
+      0;  // receives in a row that left a large frame incomplete; polling, how many more may not
   std::string peer_;
   frame_assembler assembler_;
   pending_io receive_;

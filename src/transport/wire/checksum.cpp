@@ -30,7 +30,7 @@ checksum_stream::checksum_stream() noexcept {
 }
 
 void checksum_stream::add(std::span<const std::byte> piece) noexcept {
-  detail::add_wide(state_, piece.data(), piece.size());
+  XXH3_64bits_update(&state_in(state_), piece.data(), piece.size());
 }
 
 std::uint64_t checksum_stream::value() const noexcept {

@@ -6,6 +6,7 @@
 #include "spreading.hpp"
 #include "tests/support/allocation_counter.hpp"
 #include "tests/support/build.hpp"
+#include "tests/support/steady_state.hpp"
 
 using namespace scoll;
 using namespace spreading;
@@ -327,19 +328,8 @@ TEST_CASE("broadcasts with bulk data allocate nothing in a steady state") {
         return c.is_root() ? status() : c.receive_bulk(places[c.rank()]);
       };
       for (shelf& s : p.w.shelves) s.offsets.reserve(64 * pieces);
-      const auto spread = [&](int times) {
-        int ok = 0;
-        for (int i = 0; i < times; ++i) ok += p.spread(plan).ok();
-        return ok;
-      };
-      // The simulated network's own queues grow to what they need once, and so do the pools of the nodes.
-      REQUIRE(spread(4) == 4);
-      const std::size_t before = allocation_counter::on_this_thread();
-      const int ok = spread(8);
-      const std::size_t allocated = allocation_counter::on_this_thread() - before;
       INFO(to_string(plan) << ", " << pieces << " pieces");
-      CHECK(ok == 8);
-      CHECK(allocated == 0);
+      CHECK(test::allocated_in_steady_state([&] { return p.spread(plan).ok(); }) == 0);
     }
   }
 }

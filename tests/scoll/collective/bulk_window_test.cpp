@@ -11,6 +11,7 @@
 #include "tests/support/allocation_counter.hpp"
 #include "tests/support/build.hpp"
 #include "tests/support/bytes.hpp"
+#include "tests/support/steady_state.hpp"
 
 using namespace scoll;
 using namespace std::chrono_literals;
@@ -248,22 +249,11 @@ TEST_CASE("pieces pass through slots without allocations in a steady state") {
     for (const std::size_t pieces : {std::size_t{4}, std::size_t{40}}) {
       window_party<8> p(test::world_kind::memory, 6, pieces * window_piece);
       for (window_store& s : p.w.stores) s.stored.reserve(p.w.object.size());
-      const auto spread = [&](int times) {
-        int ok = 0;
-        for (int i = 0; i < times; ++i) {
-          for (window_store& s : p.w.stores) s.stored.clear();
-          ok += p.spread(plan).ok();
-        }
-        return ok;
-      };
-      // The simulated network's own queues grow to what they need once, and so do the pools of the nodes.
-      REQUIRE(spread(4) == 4);
-      const std::size_t before = allocation_counter::on_this_thread();
-      const int ok = spread(8);
-      const std::size_t allocated = allocation_counter::on_this_thread() - before;
       INFO(to_string(plan) << ", " << pieces << " pieces");
-      CHECK(ok == 8);
-      CHECK(allocated == 0);
+      CHECK(test::allocated_in_steady_state([&] {
+              for (window_store& s : p.w.stores) s.stored.clear();
+              return p.spread(plan).ok();
+            }) == 0);
       for (std::uint32_t rank = 0; rank < 6; ++rank) CHECK(p.holds(rank));
     }
   }

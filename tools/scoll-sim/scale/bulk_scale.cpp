@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "scoll/bulk/pieces.hpp"
 #include "scoll/collective/bcast.hpp"
@@ -17,6 +18,7 @@
 #include "scoll/coro/sync_wait.hpp"
 #include "scoll/node.hpp"
 #include "scoll/node_pools.hpp"
+#include "tools/scoll-sim/scale/station.hpp"
 #include "transport/sim/sim_world.hpp"
 
 namespace scoll::sim {
@@ -93,29 +95,14 @@ class bulk_fleet {
   }
 
  private:
-  struct station {
-    station(testing::sim_world& world, testing::sim_network& network, std::uint32_t host)
-        : home(world, host, {}), rail(network, home) {}
-
-    testing::sim_executor home;
-    testing::sim_rail rail;
-    std::unique_ptr<node> self;
-  };
-
   void boot(std::uint32_t host, std::uint32_t nodes) {
-    station& s = stations_.emplace_back(world_, network_, host);
-    s.home.enter([&] {
-      node_options options;
-      options.id = host + 1;
-      options.cluster = "sim";
-      options.incarnation = 1;
-      s.self = std::make_unique<node>(s.home, s.rail, options, pools_);
-      s.self->listen(s.rail.listen_address()).value();
-      for (std::uint32_t other = 0; other < nodes; ++other) {
-        if (other != host) s.self->add_peer(other + 1, testing::sim_network::address_of(other)).value();
-      }
-      s.self->serve(sink{&place_, &world_, &last_}).value();
-      serve_link_probe(*s.self, {host + 1, 0}).value();
+    std::vector<std::uint32_t> others;
+    for (std::uint32_t other = 0; other < nodes; ++other) {
+      if (other != host) others.push_back(other);
+    }
+    stations_.emplace_back(world_, network_, host).start(host, pools_, others, [&](node& self) {
+      self.serve(sink{&place_, &world_, &last_}).value();
+      serve_link_probe(self, {host + 1, 0}).value();
     });
   }
 

@@ -29,18 +29,7 @@ fleet::fleet(std::uint32_t nodes, const testing::sim_link_model& wire, std::uint
 
 void fleet::boot(std::span<const std::uint32_t> neighbours, const std::function<void(node&)>& prepare) {
   const auto rank = static_cast<std::uint32_t>(stations_.size());
-  station& s = stations_.emplace_back(world_, network_, rank);
-  s.home.enter([&] {
-    node_options options;
-    options.id = rank + 1;
-    options.cluster = "sim";
-    options.incarnation = 1;
-    s.self = std::make_unique<node>(s.home, s.rail, options, pools_);
-    s.self->listen(s.rail.listen_address()).value();
-    for (const std::uint32_t other : neighbours)
-      s.self->add_peer(other + 1, testing::sim_network::address_of(other)).value();
-    prepare(*s.self);
-  });
+  stations_.emplace_back(world_, network_, rank).start(rank, pools_, neighbours, prepare);
   if (rank % progress_step == 0) show("nodes", rank);
 }
 

@@ -10,6 +10,7 @@
 #include "scoll/collective/membership.hpp"
 #include "scoll/node.hpp"
 #include "scoll/node_pools.hpp"
+#include "tools/scoll-sim/scale/station.hpp"
 #include "transport/sim/sim_network.hpp"
 #include "transport/sim/sim_world.hpp"
 
@@ -60,15 +61,6 @@ class fleet {
 
  private:
   static constexpr nanoseconds time_limit = std::chrono::hours(1);
-
-  struct station {
-    station(testing::sim_world& world, testing::sim_network& network, std::uint32_t host)
-        : home(world, host, {}), rail(network, home) {}
-
-    testing::sim_executor home;
-    testing::sim_rail rail;
-    std::unique_ptr<node> self;
-  };
 
   void show(const char* what, std::uint32_t count) const;
 
