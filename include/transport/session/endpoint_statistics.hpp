@@ -15,8 +15,8 @@ struct endpoint_statistics {
   /// Batches handed to links.
   std::uint64_t writes = 0;
   std::uint64_t bytes_sent = 0, bytes_received = 0;
-  /// Bytes sent in batches: all but lent memory. TCP copies them, but for large payloads that the socket takes
-  /// at once.
+  /// Bytes sent in batches: all but lent memory. TCP copies them, but for large payloads that the socket
+  /// takes at once.
   std::uint64_t bytes_copied = 0;
   std::uint64_t acknowledges_sent = 0;
   std::uint64_t probes_sent = 0, probes_answered = 0;
