@@ -308,6 +308,7 @@ TEST_CASE("an endpoint that ends takes its transfers with it", "[reactor]") {
     gets.push_back(p.begin_pull(d, 0, local.back().memory()));
     puts.push_back(p.begin_push(d, 0, local.back().memory()));
   }
+  w->run_ready();
   if (served) REQUIRE(w->until([&] { return p.right->ep->statistics().replies_sent != 0; }));
   p.left->stop();
   w->run_ready();

@@ -51,6 +51,7 @@ class proxy {
       if (!from) break;
       connection& c = connections.emplace_back();
       c.number = connections.size() - 1;
+      if (slow) keep_little(from.get());
       c.from = std::move(from);
       c.to = dial();
     }
@@ -66,11 +67,14 @@ class proxy {
   }
 
  private:
+  static void keep_little(int fd) {
+    const int little = 65536;
+    REQUIRE(::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &little, sizeof little) == 0);
+  }
   scoll::transport::unique_fd dial() const {
     const auto to = scoll::transport::socket_address::parse(target_).value();
     scoll::transport::unique_fd fd(::socket(to.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const int little = 65536;
-    if (slow) REQUIRE(::setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &little, sizeof little) == 0);
+    if (slow) keep_little(fd.get());
     REQUIRE(::connect(fd.get(), to.data(), to.size()) == 0);
     REQUIRE(::fcntl(fd.get(), F_SETFL, O_NONBLOCK) == 0);
     return fd;
