@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -56,10 +57,14 @@ struct group_record {
   const group_record* like = nullptr;   ///< the group that it was made of, whose entities it has
   /// The number of the group whose survivors this one has; it does not end with its creator.
   std::optional<std::uint64_t> shrunk_from;
-  std::vector<revoke_record> revokes;  ///< the first comes first
+  std::vector<revoke_record> revokes;  ///< as they were asked for
 
   /// True if somebody has revoked it, or a group within which it is.
   bool is_revoked() const noexcept { return !revokes.empty() || (outer != nullptr && outer->is_revoked()); }
+  /// Whose host came to it first. There is one.
+  const revoke_record& first_revoke() const {
+    return *std::ranges::min_element(revokes, {}, &revoke_record::at);
+  }
   /// True if its end has been requested, or that of a group within which it is.
   bool is_ending() const noexcept { return ending || (outer != nullptr && outer->is_ending()); }
   /// True if every member was made to know it. A survivor may hear of its group late, and a group ends on a

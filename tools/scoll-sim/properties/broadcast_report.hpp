@@ -28,7 +28,7 @@ inline bool is_early_end(errc code) {
 /// True if the group was revoked before the broadcast had ended.
 inline bool is_revoked(const broadcast_record& b) {
   for (const group_record* g = b.group; g != nullptr; g = g->outer) {
-    if (!g->revokes.empty() && g->revokes.front().at <= b.ended) return true;
+    if (!g->revokes.empty() && g->first_revoke().at <= b.ended) return true;
   }
   return false;
 }

@@ -38,9 +38,26 @@ bool has_its_time(const broadcast_record& b) {
   return !b.cancelled && b.options.deadline.unlimited();
 }
 
-/// Without faults, bulk data come in time, also to those who have to go up for them.
+/// True for a member that was not reached, or did not know the group as the root does: it cannot tell its sources that it
+/// takes nothing of them.
+bool is_mute(const broadcast_record& b, std::uint32_t rank) {
+  const member_state s = b.account.state(rank);
+  const cause& why = b.account.why(rank);
+  const bool refused = why.where == phase::admission && why.what != errc::version_mismatch;
+  return s == member_state::not_reached || s == member_state::unknown || refused || why.where == phase::none;
+}
+
+bool some_are_mute(const broadcast_record& b) {
+  return std::ranges::any_of(b.addressed, [&](std::uint32_t rank) {
+    return b.account.state(rank) != member_state::merged && is_mute(b, rank);
+  });
+}
+
+/// Without faults, bulk data come in time, also to those who have to go up for them. Who passes pieces on waits for
+/// readers that say nothing.
 void check_time(const broadcast_record& b, const freights::freight& f, violations& found) {
-  if (f.misses_its_time() || !has_its_time(b)) return;
+  const bool passes = !f.about.placeless.empty();
+  if (f.misses_its_time() || !has_its_time(b) || (passes && some_are_mute(b))) return;
   for (const std::uint32_t rank : b.addressed) {
     const cause& why = b.account.why(rank);
     if (b.account.state(rank) == member_state::failed && why.where == phase::bulk &&
@@ -109,7 +126,7 @@ void check_rises(const broadcast_record& b, const freights::freight& f, violatio
   const auto tree = tree_of(b);
   const bool passes =
       !f.about.placeless.empty();  // a piece that has passed an ancestor comes from farther up
-  if (!has_its_time(b) || !f.about.standing.empty() || passes || !tree) return;
+  if (!has_its_time(b) || b.failed_fast() || !f.about.standing.empty() || passes || !tree) return;
   const rise_bounds bounds(b, f.about, *tree);
   for (std::uint32_t r = 1; r < bounds.members(); ++r) {
     const auto risen = f.risen_of.find(bounds.rank_of(r));
@@ -126,21 +143,7 @@ void check_calm(const broadcast_record& b, const freights::freight& f, violation
   if (b.outcome_status && b.options.deadline.unlimited() && f.about.altering.empty() &&
       f.about.standing.empty() && f.wrong.risen != 0)
     report(found, "nobody goes up without a loss", b, fmt::format("{} orders did", f.wrong.risen));
-  // A member that was not reached, or did not know the group as the root does, cannot tell its sources.
-  const auto is_lost = [&](std::uint32_t rank) {
-    const member_state s = b.account.state(rank);
-    const cause& why = b.account.why(rank);
-    const bool refused = why.where == phase::admission && why.what != errc::version_mismatch;
-    return s == member_state::not_reached || s == member_state::unknown || refused ||
-           why.where == phase::none;
-  };
-  const bool all_know =
-      f.about.standing.empty() &&
-      std::ranges::none_of(b.addressed,
-                           [&](std::uint32_t rank) {
-                             return b.account.state(rank) != member_state::merged && is_lost(rank);
-                           }) &&
-      !b.cancelled && !deaf(b.number);
+  const bool all_know = f.about.standing.empty() && !some_are_mute(b) && !b.cancelled && !deaf(b.number);
   if (all_know && f.came_back > b.ended + long_way)
     report(found, "places come back in time", b,
            fmt::format("after {} us", (f.came_back - b.ended).count() / 1000));

@@ -131,7 +131,7 @@ void stragglers_end(const broadcast_record& b, const cluster& c, violations& fou
   if (!c.faults().empty() || !b.rest_done || b.account.count(member_state::pending) == 0) return;
   const group_record& g = *b.group;
   nanoseconds over = nanoseconds::max();
-  if (!g.revokes.empty()) over = g.revokes.front().at;
+  if (!g.revokes.empty()) over = g.first_revoke().at;
   if (!g.enders.empty()) over = std::min(over, g.asked);
   if (over == nanoseconds::max()) return;
   over = std::max(over, b.ended);
@@ -184,10 +184,17 @@ bool left_in_time(const broadcast_record& b, std::uint32_t rank) {
   return b.members[rank].last_left < b.began + std::min(given, bound) / 2;
 }
 
+/// True if members were short of memory for replies that are kept. Then the root may be, which has as much, and it asks
+/// nobody again.
+bool lacks_memory(const broadcast_record& b) {
+  return std::ranges::any_of(b.account.causes(), [](const cause& why) { return why.what == errc::busy; });
+}
+
 /// A member that no fault has touched, nor the root, is found whatever befalls the others: it has executed once
 /// and is merged, unless it has failed by itself, or the time was over.
 void the_others_are_found(const broadcast_record& b, const cluster& c, violations& found) {
-  if (b.options.on_failure != repair || ended_early(b) || has_no_time_for_rounds(b)) return;
+  if (b.options.on_failure != repair || ended_early(b)) return;
+  if (has_no_time_for_rounds(b) || lacks_memory(b)) return;
   const bool creator_accused = c.was_accused(b.group->maker);  // then members may have dropped the group
   for (const std::uint32_t rank : b.addressed) {
     const member_state state = b.account.state(rank);
@@ -213,7 +220,8 @@ void the_others_are_found(const broadcast_record& b, const cluster& c, violation
 /// broadcast or of the group does, and a member that holds the root dead.
 void work_is_not_stopped(const broadcast_record& b, const cluster& c, violations& found) {
   const group_record& g = *b.group;
-  const bool may_be_gone = g.outer != nullptr || (g.created_by_a_host() && c.was_accused(g.maker));
+  const bool maker_gone = c.was_accused(g.maker) || (g.creator != nullptr && g.creator->crashed);
+  const bool may_be_gone = g.outer != nullptr || (g.created_by_a_host() && maker_gone);
   if (b.options.on_failure != repair || ended_early(b) || may_be_gone) return;
   for (const std::uint32_t rank : b.addressed) {
     const cause& why = b.account.why(rank);

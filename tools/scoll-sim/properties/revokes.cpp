@@ -27,12 +27,13 @@ std::shared_ptr<detail::group_state> held(const life& l, const group_record& g) 
   return g.id ? detail::node_access::engine(*l.member).find_group(*g.id) : nullptr;
 }
 
-/// True if a host without gossip stood still after a moment for so long that notices to it are owed, and are sent
-/// when it makes contact again, which it may never do.
+/// True if a host without gossip stood still or was cut off after a moment for so long that notices to it are owed, and
+/// are sent when it makes contact again, which it may never do.
 bool is_owed_for_good(const cluster& c, std::uint32_t host, nanoseconds after) {
   constexpr nanoseconds grace = std::chrono::seconds(1);
   return !c.has_gossip() && std::ranges::any_of(c.faults(), [&](const fault_record& f) {
-    return f.stalls && f.hosts.contains(host) && f.until > std::max(f.from, after) + grace;
+    return !f.spares_messages() && !f.cut_only && f.hosts.contains(host) &&
+           f.until > std::max(f.from, after) + grace;
   });
 }
 
@@ -43,7 +44,7 @@ std::vector<const life*> holders(const cluster& c, const group_record& g) {
   std::vector<const life*> found;
   for (const std::uint32_t host : g.members) {
     const life* const l = c.alive(host);
-    const revoke_record& first = g.revokes.front();
+    const revoke_record& first = g.first_revoke();
     const bool then = g.created_by_a_host() || std::ranges::find(first.holders, l) != first.holders.end();
     if (l != nullptr && l->started <= first.at && then && held(*l, g) != nullptr &&
         !is_owed_for_good(c, host, first.at))
@@ -129,26 +130,29 @@ bool is_written_at_an_end(const cause& c) {
   return by_a_node && says_so && is_end(c.what.code());
 }
 
-/// A root that was cancelled long before its time was over says so.
+/// A root that was cancelled long before its time was over says so, unless a member has failed before.
 void a_cancel_is_the_end(const broadcast_record& b, violations& found) {
-  if (b.cancelled && b.outcome_status.error() == errc::deadline_exceeded &&
+  if (b.cancelled && !b.failed_fast() && b.outcome_status.error() == errc::deadline_exceeded &&
       b.cancelled_at + long_way < b.began + b.bound && b.cancelled_at < b.ended)
     report(found, "one end", b, "it was cancelled before");
 }
 
 /// A broadcast ends for one reason, the first, and states that its root writes after that carry it. One that
-/// fails fast has the failed member's error, and states that say that it was cancelled.
-void has_one_end(const broadcast_record& b, violations& found) {
+/// fails fast has the failed member's error, and states that say that it was cancelled. Without a deadline each further
+/// round has a time of its own, which may be over before all are.
+void has_one_end(const broadcast_record& b, const cluster& c, violations& found) {
   if (b.outcome_status) return;
   a_cancel_is_the_end(b, found);
   const errc why = b.outcome_status.error().code();
   const bool by_a_member = b.failed_fast() || b.has_condition();
-  for (const cause& c : b.account.causes()) {
-    const bool hooks_own = c.what.text().empty();  // what a hook made of its stop token
-    const bool own_state = is_end(why) && c.where == phase::execute && is_end(c.what.code()) && !hooks_own;
-    const bool other = c.what.code() != why && !by_a_member;
-    if (c.reporter == b.root_rank && other && (own_state || is_written_at_an_end(c)))
-      report(found, "one end", b, fmt::format("a state says {}", describe(c.what)));
+  const bool by_a_round = is_repaired(b, c) && b.options.deadline.unlimited();
+  for (const cause& of : b.account.causes()) {
+    const bool hooks_own = of.what.text().empty();  // what a hook made of its stop token
+    const bool own_state = is_end(why) && of.where == phase::execute && is_end(of.what.code()) && !hooks_own;
+    const bool round_over = by_a_round && of.what == errc::deadline_exceeded;
+    const bool other = of.what.code() != why && !by_a_member && !round_over;
+    if (of.reporter == b.root_rank && other && (own_state || is_written_at_an_end(of)))
+      report(found, "one end", b, fmt::format("a state says {}", describe(of.what)));
   }
 }
 
@@ -188,7 +192,7 @@ void check_revokes(const cluster& c, violations& found) {
     if (b.stray || !b.done || b.ended_by_crash || b.root->crashed) continue;
     others_are_untouched(b, found);
     ends_at_once(b, found);
-    has_one_end(b, found);
+    has_one_end(b, c, found);
     members_have_one_end(b, c, found);
   }
   for (const auto& [number, r] : c.calls().records()) {
@@ -204,9 +208,9 @@ void check_revokes_settled(cluster& c, violations& found) {
 void check_revokes_are_prompt(cluster& c, violations& found) {
   if (!c.faults().empty()) return;
   for (const auto& [number, g] : c.groups()) {
-    if (g.revokes.empty() || g.revokes.front().at + long_way > c.world().now()) continue;
-    if (c.world().now() > g.revokes.front().at + 4 * long_way) continue;
-    const revoke_record& first = g.revokes.front();
+    if (g.revokes.empty() || g.first_revoke().at + long_way > c.world().now()) continue;
+    if (c.world().now() > g.first_revoke().at + 4 * long_way) continue;
+    const revoke_record& first = g.first_revoke();
     if (held(*first.by, g) == nullptr || held(*first.by, g)->revoked == nullptr) continue;
     for (const life* const l : holders(c, g)) {
       if (held(*l, g)->revoked == nullptr)
