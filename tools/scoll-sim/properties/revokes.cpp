@@ -139,7 +139,8 @@ void a_cancel_is_the_end(const broadcast_record& b, violations& found) {
 
 /// A broadcast ends for one reason, the first, and states that its root writes after that carry it. One that
 /// fails fast has the failed member's error, and states that say that it was cancelled. Without a deadline each further
-/// round has a time of its own, which may be over before all are.
+/// round has a time of its own, which may be over before all are. One that collects more than its limit says so, and
+/// cancels the rest.
 void has_one_end(const broadcast_record& b, const cluster& c, violations& found) {
   if (b.outcome_status) return;
   a_cancel_is_the_end(b, found);
@@ -150,7 +151,8 @@ void has_one_end(const broadcast_record& b, const cluster& c, violations& found)
     const bool hooks_own = of.what.text().empty();  // what a hook made of its stop token
     const bool own_state = is_end(why) && of.where == phase::execute && is_end(of.what.code()) && !hooks_own;
     const bool round_over = by_a_round && of.what == errc::deadline_exceeded;
-    const bool other = of.what.code() != why && !by_a_member && !round_over;
+    const bool over_limit = b.stream && why == errc::too_large && of.what == errc::cancelled;
+    const bool other = of.what.code() != why && !by_a_member && !round_over && !over_limit;
     if (of.reporter == b.root_rank && other && (own_state || is_written_at_an_end(of)))
       report(found, "one end", b, fmt::format("a state says {}", describe(of.what)));
   }
