@@ -149,8 +149,10 @@ exhausted strike_drawn_pairs(std::uint32_t most_members, std::uint32_t draws, st
 namespace {
 
 constexpr std::uint32_t usual_most = 33;
-constexpr std::uint32_t most_in_full =
-    9;  // where the number of runs grows with the square of that of the members
+// Where the number of runs grows with the square of that of the members.
+constexpr std::uint32_t most_in_full = 9;
+// Where every end is tried in every kind of group.
+constexpr std::uint32_t most_in_every_group = 12;
 
 std::uint32_t most_members(const exhaust_settings& settings) {
   return settings.most_members != 0 ? settings.most_members : usual_most;
@@ -178,6 +180,14 @@ void each_subject(std::uint32_t least, std::uint32_t most, const exhaust_setting
   }
 }
 
+/// True for the runs of large groups that differ from others: who dies, in a created group, and who comes back or is
+/// doubted, in one out of band, which knows who lives.
+bool is_tried(const kill_subject& subject, member_end what) {
+  const bool dies = what == member_end::loud || what == member_end::silent;
+  return subject.members <= most_in_every_group ||
+         subject.group == (dies ? kill_group::created : kill_group::adopted);
+}
+
 std::vector<exhausted> make_all(std::string_view subject, const part_makers& makers,
                                 const exhaust_settings& settings) {
   return make_parts(subject, makers.size(), settings, [&](std::size_t at) { return makers[at](); });
@@ -188,8 +198,10 @@ std::vector<exhausted> make_all(std::string_view subject, const part_makers& mak
 std::vector<exhausted> exhaust_kill(const exhaust_settings& settings) {
   part_makers makers;
   each_subject(2, most_members(settings), settings, [&](const kill_subject& subject) {
-    for (const member_end what : ends)
-      makers.emplace_back([subject, what] { return strike_each_member(subject, what); });
+    for (const member_end what : ends) {
+      if (is_tried(subject, what))
+        makers.emplace_back([subject, what] { return strike_each_member(subject, what); });
+    }
     if (subject.members <= most_in_full)
       makers.emplace_back([subject] { return doubt_by_each_member(subject); });
   });

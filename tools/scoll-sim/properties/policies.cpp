@@ -184,17 +184,19 @@ bool left_in_time(const broadcast_record& b, std::uint32_t rank) {
   return b.members[rank].last_left < b.began + std::min(given, bound) / 2;
 }
 
-/// True if members were short of memory for replies that are kept. Then the root may be, which has as much, and it asks
-/// nobody again.
-bool lacks_memory(const broadcast_record& b) {
-  return std::ranges::any_of(b.account.causes(), [](const cause& why) { return why.what == errc::busy; });
+/// True if members were short of memory for replies that are kept, as the root may be then, which asks nobody again; or
+/// if they did not get to know the members of the group in time, which also delays the answers of others.
+bool cannot_be_asked(const broadcast_record& b) {
+  return std::ranges::any_of(b.account.causes(), [](const cause& why) {
+    return why.what == errc::busy || (why.where == phase::admission && why.what == errc::deadline_exceeded);
+  });
 }
 
 /// A member that no fault has touched, nor the root, is found whatever befalls the others: it has executed once
 /// and is merged, unless it has failed by itself, or the time was over.
 void the_others_are_found(const broadcast_record& b, const cluster& c, violations& found) {
   if (b.options.on_failure != repair || ended_early(b)) return;
-  if (has_no_time_for_rounds(b) || lacks_memory(b)) return;
+  if (has_no_time_for_rounds(b) || cannot_be_asked(b)) return;
   const bool creator_accused = c.was_accused(b.group->maker);  // then members may have dropped the group
   for (const std::uint32_t rank : b.addressed) {
     const member_state state = b.account.state(rank);
