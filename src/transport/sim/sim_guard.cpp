@@ -177,10 +177,10 @@ void sim_guard::say(std::uint8_t kind) {
   ++next_;
 }
 
-/// Covers the numbers and nonces of both sides up to this flight. The last proofs of each side cover what the
-/// other one has drawn, so that none is worth anything on another connection.
+/// Covers the number of rounds, and the numbers and nonces of both sides up to this flight. The last proofs of each
+/// side cover what the other one has drawn, so that none is worth anything on another connection.
 std::uint64_t sim_guard::proof_of(std::uint8_t number, std::uint64_t nonce) noexcept {
-  agreed_ = checksum_of(agreed_, number, nonce);
+  agreed_ = checksum_of(checksum_of(agreed_, rounds_), number, nonce);
   return keyed(number, agreed_);
 }
 

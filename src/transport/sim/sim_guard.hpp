@@ -74,7 +74,7 @@ class sim_guard final : public transport::link_guard {
   sim_handshake form_;
   std::uint8_t rounds_ = 0;          // as the side that connected says
   std::uint8_t next_ = 0;            // the number of the next flight, from either side
-  std::uint64_t agreed_ = 0;         // over numbers and nonces
+  std::uint64_t agreed_ = 0;         // over the rounds, numbers and nonces
   std::uint64_t transcript_ = 0;     // over every byte
   std::vector<std::byte> arriving_;  // of a flight
   std::uint64_t steps_of_flight_ = 0;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "tests/catch.hpp"
@@ -186,6 +187,20 @@ TEST_CASE("altered steps of a simulated handshake never lead to one channel") {
     CHECK(g.connecting->channel() != g.accepting->channel());
   }
   CHECK(unnoticed >= 5 * 36);
+}
+
+TEST_CASE("a simulated handshake that was said to have fewer rounds proves nothing") {
+  constexpr std::size_t place_of_rounds = 6;
+  const sim_handshake form{2, 60};
+  side a(ring_of({1}), form), b(ring_of({1}), form, 2);
+  for (const std::byte rounds : {std::byte{0}, std::byte{1}, std::byte{3}}) {
+    bool first = true;
+    greeting g(a, b);
+    g.run([&](bytes& said) {
+      if (std::exchange(first, false)) said[place_of_rounds] = rounds;
+    });
+    CHECK_FALSE(g.accepting->proven());
+  }
 }
 
 TEST_CASE("an altered hello of a simulated connection leads to another channel") {
