@@ -32,7 +32,7 @@ void nothing_rides_twice(const cluster& c, violations& found) {
 /// A broadcast with time left reaches no member that does not hold the delayed group in the end.
 void a_delayed_group_is_made_known(const broadcast_record& b, const cluster& c, violations& found) {
   const group_record& g = *b.group;
-  const bool ended = b.ended_by_crash || b.cancelled || b.failed_fast() || g.is_ending();
+  const bool ended = b.ended_by_crash || b.was_stopped() || b.failed_fast() || g.is_ending();
   if (!g.delayed || b.stray || !b.done || ended) return;
   if (g.creator == nullptr || g.outer != nullptr || g.creator->crashed || c.was_accused(g.creator->host))
     return;
