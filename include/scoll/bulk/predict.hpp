@@ -48,16 +48,17 @@ constexpr std::uint32_t pieces_at_once(std::uint32_t piece_bytes) noexcept {
   return std::clamp(link_bytes / piece_bytes, 1U, orders);
 }
 
-/// An object of so many bytes stays in the caches, so that it may go whole, and its pieces may be large.
+/// An object of so many bytes may go whole, and its pieces may be large.
 inline constexpr std::uint64_t most_cached_bytes = 1U << 20U;
 
-/// The time of a host for a byte in ps, in such pieces.
+/// The time of a host for a byte in ps, in such pieces. Small ones cost no more than large ones, even if they did between
+/// the two members that were measured: in a larger group they are still in the caches when they are passed on.
 constexpr saturating host_ps(const bulk_costs& costs, const bulk_pieces& pieces) noexcept {
-  if (costs.host_small_ps == 0) return costs.host_ps;
-  if (pieces.length() <= most_cached_bytes || pieces.piece_bytes() <= most_bulk_piece_bytes / 4)
-    return costs.host_small_ps;
+  const std::uint64_t small = std::min(costs.host_small_ps, costs.host_ps);
+  if (small == 0) return costs.host_ps;
+  if (pieces.length() <= most_cached_bytes || pieces.piece_bytes() <= most_bulk_piece_bytes / 4) return small;
   if (pieces.piece_bytes() == most_bulk_piece_bytes) return costs.host_ps;
-  return costs.host_small_ps / 2 + costs.host_ps / 2;
+  return small / 2 + costs.host_ps / 2;
 }
 
 /// The rounds, in hundredths, that the circulant plan takes beyond its schedule, because members answer
@@ -185,6 +186,11 @@ inline constexpr std::array candidate_plans{
     bulk_plan::whole(), bulk_plan::chain(), bulk_plan::binary(), bulk_plan::kary(3),  bulk_plan::kary(4),
     bulk_plan::kary(5), bulk_plan::kary(6), bulk_plan::kary(8),  bulk_plan::kary(16), bulk_plan::circulant()};
 
+struct bulk_candidate : bulk_choice {
+  /// True if a host is the bound, and the pieces are so many that all members are at work for most of the time.
+  bool keeps_host_busy = false;
+};
+
 /// All plans with all sizes of pieces that come into question for an object, those first that are taken if
 /// predictions do not tell them apart. A size is left out if half of it holds the object as well, and the
 /// circulant plan where it would have too few pieces to be better than others.
@@ -204,8 +210,8 @@ class bulk_candidates {
     if (!in_cache && !options.passing) add_sizes(bulk_plan::whole(), members, length, costs, false);
   }
 
-  constexpr const bulk_choice* begin() const noexcept { return all_.data(); }
-  constexpr const bulk_choice* end() const noexcept { return all_.data() + count_; }
+  constexpr const bulk_candidate* begin() const noexcept { return all_.data(); }
+  constexpr const bulk_candidate* end() const noexcept { return all_.data() + count_; }
 
  private:
   // What a member has received whole has left the caches when it is passed on, unless it is small or nobody
@@ -220,11 +226,17 @@ class bulk_candidates {
       const auto pieces = bulk_pieces::divide(length, size);
       if (!pieces || (length <= size / 2 && size != least_bulk_piece_bytes)) continue;
       if (pieces->count() < least_circulant_pieces && plan == bulk_plan::circulant() && !pinned) continue;
-      all_[count_++] = {plan, size, predict_ns(plan, shape, members, *pieces, costs)};
+      const std::uint64_t time = predict_ns(plan, shape, members, *pieces, costs);
+      const bool piecewise = plan != bulk_plan::whole() && pieces->count() >= 2 * shape.hops;
+      const auto is_by_host = [&] {
+        return time != 0 && members.on_one_host > 1 &&
+               predict_plan_ps(plan, shape, members.count, *pieces, costs).value() / 1000 + 1 < time;
+      };
+      all_[count_++] = {{plan, size, time}, piecewise && is_by_host()};
     }
   }
 
-  std::array<bulk_choice, candidate_plans.size() * sizes.size()> all_{};
+  std::array<bulk_candidate, candidate_plans.size() * sizes.size()> all_{};
   std::size_t count_ = 0;
 };
 
@@ -233,7 +245,9 @@ class bulk_candidates {
 /// Chooses the plan and the size of pieces for an object of `length` bytes: the simplest of those that are
 /// predicted to take at most 5 % longer than the fastest, because predictions are no better than that. The
 /// order from simple to complex is whole, chain, k-ary, circulant; an object of more than 1 MiB goes whole
-/// only to a single member, or if that is the fastest by far. Of one plan, pieces of 256 KiB come first, then
+/// only to a single member, or if that is the fastest by far. If the work of a host that several members share is the bound,
+/// those come first that have at least twice as many pieces as hops, because one after the other the members would not
+/// keep it busy. Of one plan, pieces of 256 KiB come first, then
 /// larger ones, then smaller ones. Returns nothing if the object has more than `most_bulk_bytes`. It looks at
 /// 50 candidates at most.
 constexpr std::optional<bulk_choice> choose_bulk(const bulk_members& members, std::uint64_t length,
@@ -244,7 +258,10 @@ constexpr std::optional<bulk_choice> choose_bulk(const bulk_members& members, st
   const auto time = [](const bulk_choice& choice) { return choice.predicted_ns; };
   const std::uint64_t fastest = std::ranges::min_element(all, {}, time)->predicted_ns;
   const std::uint64_t good_enough = (detail::saturating(fastest) + fastest / 20).value();
-  return *std::ranges::find_if(all, [&](std::uint64_t ns) { return ns <= good_enough; }, time);
+  const auto is_good = [&](const detail::bulk_candidate& c) { return c.predicted_ns <= good_enough; };
+  const auto* found = std::ranges::find_if(
+      all, [&](const auto& c) { return members.count > 2 && is_good(c) && c.keeps_host_busy; });
+  return found != all.end() ? *found : *std::ranges::find_if(all, is_good);
 }
 
 }  // namespace scoll

@@ -155,8 +155,10 @@ TEST_CASE("a host whose small pieces cost less gets small pieces", "[bulk][predi
   CHECK(small.predicted_ns == 15 * 16 * mib * 900 / 1000);
   CHECK(predict_bulk(bulk_plan::chain(), together(16), pieces_of(16 * mib, 1U << 19U), costs) ==
         15 * 16 * mib * 950 / 1000);
-  costs.host_small_ps = 1200;
-  CHECK(choose_bulk(together(16), 16 * mib, costs)->piece_bytes == 1U << 20U);
+  costs.host_small_ps = 1200;  // between two members
+  CHECK(choose_bulk(together(16), 16 * mib, costs)->piece_bytes == 1U << 18U);
+  CHECK(predict_bulk(bulk_plan::chain(), together(16), pieces_of(16 * mib, 1U << 18U), costs) ==
+        15 * 16 * mib);
 }
 
 TEST_CASE("no prediction is below the time in which a link carries all bytes", "[bulk][predict]") {
@@ -217,7 +219,8 @@ TEST_CASE("small objects go down a tree", "[bulk][predict]") {
   CHECK(choice.piece_bytes == 65'536);
 }
 
-TEST_CASE("where all members share a host, the simplest plan is as good as any", "[bulk][predict]") {
+TEST_CASE("where all members share a host, all of them are kept busy by the simplest plan",
+          "[bulk][predict]") {
   bulk_costs costs;
   costs.host_ps = 1000;
   for (const std::uint32_t n : {4U, 8U, 16U}) {
@@ -225,10 +228,12 @@ TEST_CASE("where all members share a host, the simplest plan is as good as any",
     CHECK(large.plan == bulk_plan::chain());  // what has come whole would have left the caches
     CHECK(large.piece_bytes == 1U << 18U);
     CHECK(large.predicted_ns == (n - 1) * 64 * mib);
-    CHECK(choose_bulk(together(n), mib, costs)->plan == bulk_plan::whole());
-    const bulk_costs small_are_cheap{.host_ps = 1000, .host_small_ps = 500};
-    CHECK(choose_bulk(together(n), mib, small_are_cheap)->plan == bulk_plan::whole());
+    CHECK(choose_bulk(together(n), 65'536, costs)->plan == bulk_plan::whole());  // there are no two pieces
   }
+  const auto choice_for = [&](std::uint32_t n) { return *choose_bulk(together(n), mib, costs); };
+  CHECK(choice_for(4) == bulk_choice{bulk_plan::chain(), 1U << 17U, 3 * mib});
+  CHECK(choice_for(8) == bulk_choice{bulk_plan::chain(), 1U << 16U, 7 * mib});
+  CHECK(choice_for(16) == bulk_choice{bulk_plan::binary(), 1U << 17U, 15 * mib});
 }
 
 TEST_CASE("pieces have 256 KiB unless another size is faster", "[bulk][predict]") {
