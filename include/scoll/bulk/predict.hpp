@@ -51,8 +51,9 @@ constexpr std::uint32_t pieces_at_once(std::uint32_t piece_bytes) noexcept {
 /// An object of so many bytes may go whole, and its pieces may be large.
 inline constexpr std::uint64_t most_cached_bytes = 1U << 20U;
 
-/// The time of a host for a byte in ps, in such pieces. Small ones cost no more than large ones, even if they did between
-/// the two members that were measured: in a larger group they are still in the caches when they are passed on.
+/// The time of a host for a byte in ps, in such pieces. Small ones cost no more than large ones, even if they
+/// did between the two members that were measured: in a larger group they are still in the caches when they
+/// are passed on.
 constexpr saturating host_ps(const bulk_costs& costs, const bulk_pieces& pieces) noexcept {
   const std::uint64_t small = std::min(costs.host_small_ps, costs.host_ps);
   if (small == 0) return costs.host_ps;
@@ -187,7 +188,7 @@ inline constexpr std::array candidate_plans{
     bulk_plan::kary(5), bulk_plan::kary(6), bulk_plan::kary(8),  bulk_plan::kary(16), bulk_plan::circulant()};
 
 struct bulk_candidate : bulk_choice {
-  /// True if a host is the bound, and the pieces are so many that all members are at work for most of the time.
+  /// True if a host is the bound, and there are so many pieces that all members are at work most of the time.
   bool keeps_host_busy = false;
 };
 
@@ -245,9 +246,9 @@ class bulk_candidates {
 /// Chooses the plan and the size of pieces for an object of `length` bytes: the simplest of those that are
 /// predicted to take at most 5 % longer than the fastest, because predictions are no better than that. The
 /// order from simple to complex is whole, chain, k-ary, circulant; an object of more than 1 MiB goes whole
-/// only to a single member, or if that is the fastest by far. If the work of a host that several members share is the bound,
-/// those come first that have at least twice as many pieces as hops, because one after the other the members would not
-/// keep it busy. Of one plan, pieces of 256 KiB come first, then
+/// only to a single member, or if that is the fastest by far. If the work of a host that several members share
+/// is the bound, those come first that have at least twice as many pieces as hops, because one after the other
+/// the members would not keep it busy. Of one plan, pieces of 256 KiB come first, then
 /// larger ones, then smaller ones. Returns nothing if the object has more than `most_bulk_bytes`. It looks at
 /// 50 candidates at most.
 constexpr std::optional<bulk_choice> choose_bulk(const bulk_members& members, std::uint64_t length,
