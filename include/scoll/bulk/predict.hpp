@@ -246,11 +246,11 @@ class bulk_candidates {
 /// Chooses the plan and the size of pieces for an object of `length` bytes: the simplest of those that are
 /// predicted to take at most 5 % longer than the fastest, because predictions are no better than that. The
 /// order from simple to complex is whole, chain, k-ary, circulant; an object of more than 1 MiB goes whole
-/// only to a single member, or if that is the fastest by far. If the work of a host that several members share
-/// is the bound, those come first that have at least twice as many pieces as hops, because one after the other
-/// the members would not keep it busy. Of one plan, pieces of 256 KiB come first, then
-/// larger ones, then smaller ones. Returns nothing if the object has more than `most_bulk_bytes`. It looks at
-/// 50 candidates at most.
+/// only to a single member, or if that is the fastest by far. If the work of a host that several members
+/// share is the bound, those come first that have at least twice as many pieces as hops, because one after
+/// the other the members would not keep it busy. Of one plan, pieces of 256 KiB come first, then larger ones,
+/// then smaller ones. Returns nothing if the object has more than `most_bulk_bytes`. It looks at 50 candidates
+/// at most.
 constexpr std::optional<bulk_choice> choose_bulk(const bulk_members& members, std::uint64_t length,
                                                  const bulk_costs& costs,
                                                  const bulk_choice_options& options = {}) {
