@@ -249,8 +249,8 @@ class bulk_candidates {
 /// only to a single member, or if that is the fastest by far. If the work of a host that several members
 /// share is the bound, those come first that have at least twice as many pieces as hops, because one after
 /// the other the members would not keep it busy. Of one plan, pieces of 256 KiB come first, then larger ones,
-/// then smaller ones. Returns nothing if the object has more than `most_bulk_bytes`. It looks at 50 candidates
-/// at most.
+/// then smaller ones. Returns nothing if the object has more than `most_bulk_bytes`. It looks at 50
+/// candidates at most.
 constexpr std::optional<bulk_choice> choose_bulk(const bulk_members& members, std::uint64_t length,
                                                  const bulk_costs& costs,
                                                  const bulk_choice_options& options = {}) {
