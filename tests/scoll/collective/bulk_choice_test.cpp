@@ -164,13 +164,14 @@ TEST_CASE("a pinned plan is used unless a broadcast names another one", "[plan]"
   CHECK(base.validate().error() == errc::invalid_argument);
 }
 
-TEST_CASE("where all members share a host, the first of equal plans is chosen", "[plan]") {
+TEST_CASE("where all members share a host, the first plan that keeps it busy is chosen", "[plan]") {
   choice_party p(8);
   const bulk_costs costs{.piece_ns = 1000, .link_ps = 300, .hash_ps = 60, .host_ps = 600};
   REQUIRE(p.g.use_bulk_costs(links_of(8, 1, costs)).has_value());
   CHECK(p.report(8 * mib).plan != bulk_plan::whole());
   REQUIRE(p.g.use_bulk_costs(links_of(8, 8, costs)).has_value());
-  CHECK(p.report(mib).plan == bulk_plan::whole());
+  CHECK(p.report(65'536).plan == bulk_plan::whole());
+  CHECK(p.report(mib).piece_bytes == 65'536);  // 16 pieces for 7 hops
   const bulk_report told = p.report(8 * mib);
   CHECK(told.plan == bulk_plan::chain());
   CHECK(told.piece_bytes == 1U << 18U);
