@@ -48,7 +48,7 @@ constexpr std::uint32_t pieces_at_once(std::uint32_t piece_bytes) noexcept {
   return std::clamp(link_bytes / piece_bytes, 1U, orders);
 }
 
-/// An object of so many bytes may go whole, and its pieces may be large.
+/// An object of so many bytes stays in the caches, so that it may go whole, and its pieces may be large.
 inline constexpr std::uint64_t most_cached_bytes = 1U << 20U;
 
 /// The time of a host for a byte in ps, in such pieces. Small ones cost no more than large ones, even if they
@@ -126,16 +126,24 @@ constexpr saturating predict_plan_ps(const bulk_plan& plan, const bulk_shape& sh
   }
 }
 
-/// The time of a plan of that shape in ns, and no less than that of the busiest host.
-constexpr std::uint64_t predict_ns(const bulk_plan& plan, const bulk_shape& shape,
+/// The time of a plan, hosts left aside, and that of the busiest host, in ps.
+struct bulk_times {
+  std::uint64_t plan_ps = 0;
+  std::uint64_t host_ps = 0;
+
+  constexpr std::uint64_t ns() const noexcept {
+    const std::uint64_t longer = std::max(plan_ps, host_ps);
+    return longer / 1000 + (longer % 1000 != 0 ? 1 : 0);
+  }
+};
+
+constexpr bulk_times predict_times(const bulk_plan& plan, const bulk_shape& shape,
                                    const bulk_members& members, const bulk_pieces& pieces,
                                    const bulk_costs& costs) {
-  if (members.count == 1 || pieces.count() == 0) return 0;
-  const std::uint64_t plan_ps = predict_plan_ps(plan, shape, members.count, pieces, costs).value();
+  if (members.count == 1 || pieces.count() == 0) return {};
   const std::uint32_t receivers = std::min(members.on_one_host, members.count - 1);
-  const saturating on_host_ps = host_ps(costs, pieces) * receivers * pieces.length();
-  const std::uint64_t time_ps = std::max(plan_ps, on_host_ps.value());
-  return time_ps / 1000 + (time_ps % 1000 != 0 ? 1 : 0);
+  return {predict_plan_ps(plan, shape, members.count, pieces, costs).value(),
+          (host_ps(costs, pieces) * receivers * pieces.length()).value()};
 }
 
 }  // namespace detail
@@ -157,7 +165,7 @@ constexpr std::uint64_t predict_ns(const bulk_plan& plan, const bulk_shape& shap
 constexpr std::uint64_t predict_bulk(const bulk_plan& plan, const bulk_members& members,
                                      const bulk_pieces& pieces, const bulk_costs& costs) {
   if (members.count == 1 || pieces.count() == 0) return 0;
-  return detail::predict_ns(plan, shape_of(plan, members), members, pieces, costs);
+  return detail::predict_times(plan, shape_of(plan, members), members, pieces, costs).ns();
 }
 
 /// A plan, the size of its pieces, and the time in ns that it is predicted to take.
@@ -188,7 +196,8 @@ inline constexpr std::array candidate_plans{
     bulk_plan::kary(5), bulk_plan::kary(6), bulk_plan::kary(8),  bulk_plan::kary(16), bulk_plan::circulant()};
 
 struct bulk_candidate : bulk_choice {
-  /// True if a host is the bound, and there are so many pieces that all members are at work most of the time.
+  /// True if a host that members share is the bound, and there are so many pieces that all of them are at work
+  /// most of the time.
   bool keeps_host_busy = false;
 };
 
@@ -227,13 +236,10 @@ class bulk_candidates {
       const auto pieces = bulk_pieces::divide(length, size);
       if (!pieces || (length <= size / 2 && size != least_bulk_piece_bytes)) continue;
       if (pieces->count() < least_circulant_pieces && plan == bulk_plan::circulant() && !pinned) continue;
-      const std::uint64_t time = predict_ns(plan, shape, members, *pieces, costs);
-      const bool piecewise = plan != bulk_plan::whole() && pieces->count() >= 2 * shape.hops;
-      const auto is_by_host = [&] {
-        return time != 0 && members.on_one_host > 1 &&
-               predict_plan_ps(plan, shape, members.count, *pieces, costs).value() / 1000 + 1 < time;
-      };
-      all_[count_++] = {{plan, size, time}, piecewise && is_by_host()};
+      const bulk_times times = predict_times(plan, shape, members, *pieces, costs);
+      const bool by_host = times.host_ps > times.plan_ps && members.count > 2 && members.on_one_host > 1;
+      const bool overlaps = plan != bulk_plan::whole() && pieces->count() >= 2 * shape.hops;
+      all_[count_++] = {{plan, size, times.ns()}, by_host && overlaps};
     }
   }
 
@@ -260,8 +266,8 @@ constexpr std::optional<bulk_choice> choose_bulk(const bulk_members& members, st
   const std::uint64_t fastest = std::ranges::min_element(all, {}, time)->predicted_ns;
   const std::uint64_t good_enough = (detail::saturating(fastest) + fastest / 20).value();
   const auto is_good = [&](const detail::bulk_candidate& c) { return c.predicted_ns <= good_enough; };
-  const auto* found = std::ranges::find_if(
-      all, [&](const auto& c) { return members.count > 2 && is_good(c) && c.keeps_host_busy; });
+  const auto* const found =
+      std::ranges::find_if(all, [&](const auto& c) { return c.keeps_host_busy && is_good(c); });
   return found != all.end() ? *found : *std::ranges::find_if(all, is_good);
 }
 

@@ -188,11 +188,13 @@ void cluster::block(std::uint32_t from, std::uint32_t to, nanoseconds until) {
 void cluster::on(const events::block& e) {
   if (!are_two(e.from, e.to)) return;
   note_fault(pair_of(e.from, e.to), e.lasts);
+  faults_.back().cuts_off = true;
   block(e.from, e.to, world_.now() + e.lasts);
 }
 
 void cluster::on(const events::partition& e) {
   note_fault(number_set::below(hosts()), e.lasts);
+  faults_.back().cuts_off = true;
   for (std::uint32_t from = 0; from < hosts(); ++from) {
     for (std::uint32_t to = 0; to < hosts(); ++to) {
       if (e.side.contains(from) != e.side.contains(to)) block(from, to, world_.now() + e.lasts);

@@ -182,6 +182,7 @@ struct fault_record {
   /// How long it may still explain a failure afterwards.
   static constexpr nanoseconds aftermath = std::chrono::seconds(10);
   bool stalls = false;     ///< the host itself stood still
+  bool cuts_off = false;   ///< nothing passed between some of them
   bool alters = false;     ///< bytes were altered
   bool bulk_only = false;  ///< only the transport of bulk data suffers
   bool cut_only = false;   ///< a connection broke, and nothing else happened
@@ -189,6 +190,8 @@ struct fault_record {
 
   /// True if no message is lost by it.
   bool spares_messages() const noexcept { return bulk_only || rail_only; }
+  /// How long it went on after a moment.
+  nanoseconds after(nanoseconds moment) const noexcept { return until - aftermath - std::max(from, moment); }
 };
 
 /// Two hosts have lost the transport of their bulk data until then.

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "tools/scoll-sim/cluster/services.hpp"
@@ -185,10 +186,13 @@ bool left_in_time(const broadcast_record& b, std::uint32_t rank) {
 }
 
 /// True if members were short of memory for replies that are kept, as the root may be then, which asks nobody again; or
-/// if they did not get to know the members of the group in time, which also delays the answers of others.
+/// if they were not told the members of their group in time, which also delays the answers of others.
 bool cannot_be_asked(const broadcast_record& b) {
-  return std::ranges::any_of(b.account.causes(), [](const cause& why) {
-    return why.what == errc::busy || (why.where == phase::admission && why.what == errc::deadline_exceeded);
+  return std::ranges::any_of(b.account.causes(), [&](const cause& why) {
+    const bool memory =
+        why.what == errc::busy && why.what.text().find("node.repair_memory") != std::string_view::npos;
+    const bool named_late = why.where == phase::admission && why.what == errc::deadline_exceeded;
+    return memory || (b.group->mapped && named_late);
   });
 }
 
@@ -222,7 +226,11 @@ void the_others_are_found(const broadcast_record& b, const cluster& c, violation
 /// broadcast or of the group does, and a member that holds the root dead.
 void work_is_not_stopped(const broadcast_record& b, const cluster& c, violations& found) {
   const group_record& g = *b.group;
-  const bool maker_gone = c.was_accused(g.maker) || (g.creator != nullptr && g.creator->crashed);
+  const bool died = !g.lasting && g.creator != nullptr && g.creator->crashed &&
+                    std::ranges::any_of(c.faults(), [&](const fault_record& f) {
+                      return f.hosts.contains(g.maker) && f.from <= b.ended;
+                    });
+  const bool maker_gone = died || c.was_accused(g.maker);
   const bool may_be_gone = g.outer != nullptr || (g.created_by_a_host() && maker_gone);
   if (b.options.on_failure != repair || ended_early(b) || may_be_gone) return;
   for (const std::uint32_t rank : b.addressed) {

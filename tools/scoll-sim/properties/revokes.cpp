@@ -32,8 +32,7 @@ std::shared_ptr<detail::group_state> held(const life& l, const group_record& g) 
 bool is_owed_for_good(const cluster& c, std::uint32_t host, nanoseconds after) {
   constexpr nanoseconds grace = std::chrono::seconds(1);
   return !c.has_gossip() && std::ranges::any_of(c.faults(), [&](const fault_record& f) {
-    return !f.spares_messages() && !f.cut_only && f.hosts.contains(host) &&
-           f.until > std::max(f.from, after) + grace;
+    return (f.stalls || f.cuts_off) && f.hosts.contains(host) && f.after(after) > grace;
   });
 }
 
@@ -130,9 +129,16 @@ bool is_written_at_an_end(const cause& c) {
   return by_a_node && says_so && is_end(c.what.code());
 }
 
-/// A root that was cancelled long before its time was over says so, unless a member has failed before.
+/// True if a broadcast that fails fast may have ended because a member was too late.
+bool failed_by_delay(const broadcast_record& b) {
+  return b.failed_fast() && std::ranges::any_of(b.account.causes(), [&](const cause& why) {
+           return why.reporter != b.root_rank && why.what == errc::deadline_exceeded;
+         });
+}
+
+/// A root that was cancelled long before its time was over says so, unless a member was too late before.
 void a_cancel_is_the_end(const broadcast_record& b, violations& found) {
-  if (b.cancelled && !b.failed_fast() && b.outcome_status.error() == errc::deadline_exceeded &&
+  if (b.cancelled && !failed_by_delay(b) && b.outcome_status.error() == errc::deadline_exceeded &&
       b.cancelled_at + long_way < b.began + b.bound && b.cancelled_at < b.ended)
     report(found, "one end", b, "it was cancelled before");
 }
@@ -210,9 +216,9 @@ void check_revokes_settled(cluster& c, violations& found) {
 void check_revokes_are_prompt(cluster& c, violations& found) {
   if (!c.faults().empty()) return;
   for (const auto& [number, g] : c.groups()) {
-    if (g.revokes.empty() || g.first_revoke().at + long_way > c.world().now()) continue;
-    if (c.world().now() > g.first_revoke().at + 4 * long_way) continue;
+    if (g.revokes.empty()) continue;
     const revoke_record& first = g.first_revoke();
+    if (first.at + long_way > c.world().now() || c.world().now() > first.at + 4 * long_way) continue;
     if (held(*first.by, g) == nullptr || held(*first.by, g)->revoked == nullptr) continue;
     for (const life* const l : holders(c, g)) {
       if (held(*l, g)->revoked == nullptr)
