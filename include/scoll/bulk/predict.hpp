@@ -196,8 +196,8 @@ inline constexpr std::array candidate_plans{
     bulk_plan::kary(5), bulk_plan::kary(6), bulk_plan::kary(8),  bulk_plan::kary(16), bulk_plan::circulant()};
 
 struct bulk_candidate : bulk_choice {
-  /// True if a host that members share is the bound, and there are so many pieces that all of them are at work
-  /// most of the time.
+  /// True if a host that members share is the bound, and there are so many pieces that all of them are at
+  /// work most of the time.
   bool keeps_host_busy = false;
 };
 

@@ -53,8 +53,8 @@ bool some_are_mute(const broadcast_record& b) {
   });
 }
 
-/// Without faults, bulk data come in time, also to those who have to go up for them. Who passes pieces on waits for
-/// readers that say nothing.
+/// Without faults, bulk data come in time, also to those who have to go up for them. Who passes pieces on and has a source
+/// and a reader that say nothing waits half of its time for the one, and a second and more for the other.
 void check_time(const broadcast_record& b, const freights::freight& f, violations& found) {
   const bool passes = !f.about.placeless.empty();
   if (f.misses_its_time() || !has_its_time(b) || (passes && some_are_mute(b))) return;
