@@ -217,7 +217,7 @@ TEST_CASE("other sizes, workloads and fault profiles hold as well") {
 
 TEST_CASE("clusters of more than 64 hosts hold as well") {
   const std::string most = long_tests() ? "256" : "129";  // which take a minute, and some seconds
-  for (const std::string nodes : {std::string("70"), most}) {
+  for (const std::string& nodes : {std::string("70"), most}) {
     const std::string seeds = nodes == "70" && !slow_build ? (long_tests() ? "1..12" : "1..2") : "1..1";
     const answer a = scoll_sim({"--seeds", seeds, "--nodes", nodes, "--jobs", "2", "--quiet"});
     INFO(a.text);
