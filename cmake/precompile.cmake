@@ -36,6 +36,7 @@ function(scoll_precompile_for_tests target)
     file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/precompiled.cpp" CONTENT "")
     add_library(tests_precompiled OBJECT "${CMAKE_CURRENT_BINARY_DIR}/precompiled.cpp")
     target_link_libraries(tests_precompiled PRIVATE tests_common scoll_warnings)
+    scoll_optimise_tests(tests_precompiled)
     target_precompile_headers(tests_precompiled PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}/catch.hpp"
                               "${PROJECT_SOURCE_DIR}/include/scoll/scoll.hpp")
   endif()

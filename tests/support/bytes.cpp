@@ -17,6 +17,19 @@ bool same(std::span<const std::byte> a, std::span<const std::byte> b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
 }
 
+std::size_t same_up_to(std::span<const std::byte> a, std::span<const std::byte> b) {
+  return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+}
+
+bool is_mixture(std::span<const std::byte> memory, std::span<const std::byte> a,
+                std::span<const std::byte> b) {
+  if (a.size() != memory.size() || b.size() != memory.size()) return false;
+  for (std::size_t at = 0; at < memory.size(); ++at) {
+    if (memory[at] != a[at] && memory[at] != b[at]) return false;
+  }
+  return true;
+}
+
 bool holds_any(std::span<const std::byte> memory, std::byte b) {
   return !memory.empty() && std::memchr(memory.data(), std::to_integer<int>(b), memory.size()) != nullptr;
 }

@@ -14,6 +14,11 @@ namespace scoll::test {
 std::vector<std::byte> made(std::size_t size, std::uint64_t salt);
 
 bool same(std::span<const std::byte> a, std::span<const std::byte> b);
+/// The number of bytes before the first one that differs.
+std::size_t same_up_to(std::span<const std::byte> a, std::span<const std::byte> b);
+/// True if each byte of `memory` is that of `a` or that of `b`, which are as long.
+bool is_mixture(std::span<const std::byte> memory, std::span<const std::byte> a,
+                std::span<const std::byte> b);
 bool holds_any(std::span<const std::byte> memory, std::byte b);
 bool holds_only(std::span<const std::byte> memory, std::byte b);
 void fill(std::span<std::byte> memory, std::byte b);

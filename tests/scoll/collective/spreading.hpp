@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -74,8 +73,8 @@ struct install {
     shelf& s = here(c);
     s.seen += chunk.bytes.size();
     s.offsets.push_back(chunk.offset);
-    s.chunks_agree = s.chunks_agree && std::ranges::equal(chunk.bytes, std::span(w->object).subspan(
-                                                                           chunk.offset, chunk.bytes.size()));
+    s.chunks_agree = s.chunks_agree &&
+                     test::same(chunk.bytes, std::span(w->object).subspan(chunk.offset, chunk.bytes.size()));
     return w->does.chunk ? w->does.chunk(chunk, c) : status();
   }
   void bulk_failed(const error& why, bcast_context& c) noexcept {

@@ -16,14 +16,6 @@ void rejoin(memory_world& w) {
   w.net.admit(2, 1);
 }
 
-/// True if every byte is from `fresh` or from `old`: segments are written as they arrive.
-bool mixture(std::span<const std::byte> memory, const bytes& old, const bytes& fresh) {
-  for (std::size_t at = 0; at < memory.size(); ++at) {
-    if (memory[at] != old[at] && memory[at] != fresh[at]) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 TEST_CASE("a region that is destroyed is not touched any more") {
@@ -44,7 +36,7 @@ TEST_CASE("a region that is destroyed is not touched any more") {
     w.pass(steps * 5us);
     INFO("steps " << steps);
     region.reset();
-    CHECK(mixture(store->memory(), first, second));
+    CHECK(test::is_mixture(store->memory(), first, second));  // segments are written as they arrive
     CHECK(store->intact());
     store.reset();  // the address sanitizer detects any later access
     REQUIRE(w.until([&] { return g.done() && s.done(); }));
@@ -145,7 +137,7 @@ TEST_CASE("a lost session ends transfers, and the next ones work") {
     w.pass(3s);
     CHECK(local.holds(left_behind));
     CHECK(store.intact());
-    CHECK(mixture(store.memory(), old, made(2 * mebibyte, 2)));
+    CHECK(test::is_mixture(store.memory(), old, made(2 * mebibyte, 2)));
     REQUIRE(p.push(region.descriptor(), 0, source.memory()).has_value());
     REQUIRE(p.pull(region.descriptor(), 0, local.memory()).has_value());
     CHECK(local.holds(source.memory()));

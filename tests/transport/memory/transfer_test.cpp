@@ -125,8 +125,7 @@ TEST_CASE("both ends pull from each other and keep step", "[reactor]") {
   // replies.
   fenced& slower = l.done() ? to_right : to_left;
   const bytes wanted = made(size, l.done() ? 1 : 2);
-  const auto [at, _] = std::ranges::mismatch(slower.memory(), wanted);
-  CHECK(at - slower.memory().begin() > static_cast<std::ptrdiff_t>(size / 2));
+  CHECK(test::same_up_to(slower.memory(), wanted) > size / 2);
   REQUIRE(w->until([&] { return l.done() && r.done(); }, 60s));
   CHECK(l->has_value());
   CHECK(r->has_value());

@@ -1,6 +1,8 @@
 #include "tools/scoll-sim/exhaust/agree_check.hpp"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "scoll/coro/error_format.hpp"
 #include "tools/scoll-sim/exhaust/agree_engine.hpp"
@@ -31,7 +33,7 @@ exhausted check_agreement(const agree_bounds& bounds) {
 
 namespace {
 
-std::vector<exhausted> check_core() {
+std::vector<agree_bounds> all_bounds() {
   agree_bounds three;
   three.second_asks = false;
   agree_bounds second;
@@ -42,27 +44,34 @@ std::vector<exhausted> check_core() {
   agree_bounds survivors_twice = second;
   survivors_twice.rule = quorum_rule::survivors;
   survivors_twice.wrong_verdicts = false;
-  return {check_agreement(three), check_agreement(second), check_agreement(survivors),
-          check_agreement(survivors_twice)};
+  return {survivors_twice, three, second, survivors};
 }
 
-std::vector<exhausted> core_and_engine(bool brief) {
-  std::vector<exhausted> parts = check_core();
-  for (const exhausted& part : parts) {
-    if (!part.violation.empty()) return parts;
+bool all_hold(const std::vector<exhausted>& parts) {
+  return std::ranges::all_of(parts, [](const exhausted& part) { return part.violation.empty(); });
+}
+
+/// Checks the core by itself, up to the first part that does not hold.
+void check_core(std::vector<exhausted>& into) {
+  for (const agree_bounds& bounds : all_bounds()) {
+    if (all_hold(into)) into.push_back(check_agreement(bounds));
   }
-  for (exhausted& part : exhaust_engine(brief)) parts.push_back(std::move(part));
-  return parts;
 }
 
 }  // namespace
 
 std::vector<exhausted> exhaust_agree(const exhaust_settings&) {
-  return core_and_engine(false);
+  std::vector<exhausted> parts;
+  check_core(parts);
+  if (!all_hold(parts)) return parts;
+  for (exhausted& part : exhaust_engine(false)) parts.push_back(std::move(part));
+  return parts;
 }
 
 std::vector<exhausted> exhaust_agree_briefly() {
-  return core_and_engine(true);
+  std::vector<exhausted> parts = exhaust_engine(true);  // it takes less time
+  check_core(parts);
+  return parts;
 }
 
 }  // namespace scoll::sim
