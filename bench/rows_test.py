@@ -76,9 +76,11 @@ def check_bcast(program):
                    "--repaired", "--quorum", "3", "--kills", "2", "--zones", "2")
     found = subjects(rows, "bcast")
     ring = {"raw-tree-uring"} if rings_offered(program) else set()
-    assert set(found) == {"scoll", "raw-tree", "raw-tree-epoll", "raw-tree-epoll (A/A)"} | ring, set(found)
+    assert set(found) == {"scoll", "scoll-plain", "raw-tree", "raw-tree-epoll", "raw-tree-epoll (A/A)"} | ring, set(found)
     for row in found.values():
         expect(row, ALWAYS | TREE)
+    expect(found["scoll-plain"], RATIOS | ENGINE | {"allocs_per_op": float, "cpu_us_leaf": float})
+    assert 3 <= found["scoll-plain"]["allocs_per_op"] < 4, found["scoll-plain"]  # each receiver's vector, and nothing else
     expect(found["scoll"], RATIOS | SCOLL_TREE | ENGINE)
     assert abs(found["scoll"]["messages_per_op"] - 6) < 1, found["scoll"]
     assert "tree_choice" not in found["scoll"], found["scoll"]

@@ -119,6 +119,7 @@ class one_case {
     if (raw_rings_offered()) add("raw-tree-uring", &play_raw_uring);
     twin_ = subjects_.size();
     add("raw-tree-epoll (A/A)", &play_raw_epoll);
+    add("scoll-plain", &play_plain);
     if (!with_peers) return;
     for (const peer& p : other_libraries)
       subjects_.push_back({p.subject, bench::start(p, s.nodes, s.size, s.congestion_control)});
@@ -131,14 +132,15 @@ class one_case {
     for (std::size_t i = 0; i < scores.size(); ++i) {
       row r = begin_row("bcast", scores[i].subject, setting_);
       add_score(r, scores[i]);
-      if (i <= twin_) add_counts(r, scores[i], setting_);
+      if (i <= plain_at()) add_counts(r, scores[i], setting_);
       if (i == 0) {
         r["last_leaf_us"] = rounded(last_leaf_us(scoll_, contest("bcast").operations));
         r["predicted_us"] = rounded(predict_us(setting_, links_));
-        r["allocs_per_op"] = scores[i].total.allocations;  // exact: the limit is zero
         r["messages_per_op"] = rounded(scores[i].total.messages);
       }
-      if (i <= twin_) add_places(r, scores[i], setting_);
+      if (i == 0 || i == plain_at())
+        r["allocs_per_op"] = scores[i].total.allocations;  // exact, for the limits
+      if (i <= plain_at()) add_places(r, scores[i], setting_);
       if (i == 0 || i > twin_) add_ratios(r, scores[i], floor);
       if (i == twin_) add_ratios(r, scores[i], scores[epoll_at]);
       found.push_back(std::move(r));
@@ -186,6 +188,7 @@ class one_case {
 
  private:
   static constexpr std::size_t epoll_at = 1;
+  std::size_t plain_at() const noexcept { return twin_ + 1; }
 
   group_contestant* add(const char* name, player play) {
     auto made = start(name, play, setting_);
@@ -233,7 +236,7 @@ class one_case {
   const scoll::link_map& links_;
   std::vector<subject> subjects_;
   group_contestant& scoll_;
-  std::size_t twin_ = 0;  ///< where the A/A is; other libraries are behind it
+  std::size_t twin_ = 0;  ///< where the A/A is; `scoll-plain` and other libraries are behind it
 };
 
 const std::vector<column>& columns() {

@@ -31,6 +31,8 @@ struct setting {
 
 /// Uses scoll: a group, a service, `bcast`. Understands every kind of order.
 void play_scoll(member& me, const setting& s);
+/// Does so with the code that users write: the service of the guide, and no option.
+void play_plain(member& me, const setting& s);
 /// Do the least work that the job needs, without any failure handling: fixed sizes, connections made in
 /// advance. This one uses epoll and a system call per transfer.
 void play_raw_epoll(member& me, const setting& s);

@@ -9,6 +9,7 @@
 #include "bench/kit/backend.hpp"
 #include "bench/kit/caller.hpp"
 #include "bench/kit/compose.hpp"
+#include "job.hpp"
 #include "prediction.hpp"
 #include "scoll/collective/measure_links.hpp"
 #include "scoll/coro/error_format.hpp"
@@ -24,29 +25,22 @@ namespace {
 using namespace scoll;
 using namespace scoll::transport;
 
-class process;
-
-/// The service: every member answers with its rank plus one.
-struct add_ranks {
-  static constexpr service_id id{0x0100};
-  static constexpr bool short_execute = true;
-  using request = wire::borrowed_bytes;
-  using reply = sum<std::uint64_t>;
-  process* self;
-  reply execute(const request&, bcast_context& c);
-};
-
+template <class Job>
 class process {
  public:
+  using group_of_all = group<typename Job::service>;
+
   process(member& me, const setting& s, found_links* measured)
       : me_(me),
         setting_(s),
         measured_(measured),
         ring_(make_reactor()),
         rail_(*ring_, rail_options(s.congestion_control)),
-        node_(*ring_, rail_, node_identity(me.index(), s.keys)),
+        node_(*ring_, rail_, options_of(me, s)),
+        job_(s),
+        witness_{me, *ring_, node_},
         background_(*ring_) {
-    node_.serve(add_ranks{this}).value();
+    node_.serve(job_.serve(witness_)).value();
     if (measured_ != nullptr) serve_link_probe(node_).value();
     node_.listen("127.0.0.1:0").value();
     introduce(me, node_.listen_address(),
@@ -58,13 +52,12 @@ class process {
     ring_->run();
   }
 
-  void executed() noexcept {
-    me_.page().reached_ns.store(now_ns(), std::memory_order_relaxed);
-    if (me_.index() != 0) count().show_on(me_.page());
-  }
-
  private:
-  counts count() noexcept { return counts::now(*ring_, node_.wire()); }
+  static node_options options_of(const member& me, const setting& s) {
+    node_options o = node_identity(me.index(), s.keys);
+    o.default_tree = s.tree;
+    return o;
+  }
 
   task<void> measure() {
     std::vector<node_id> peers;
@@ -82,14 +75,12 @@ class process {
     std::vector<target> targets;
     targets.reserve(me_.count());
     for (std::uint32_t i = 0; i < me_.count(); ++i) targets.push_back({i + 1, {}, setting_.zone_of(i)});
-    auto created = co_await node_.create_group<add_ranks>(targets, {.tree = setting_.tree});
+    auto created = co_await node_.template create_group<typename Job::service>(targets);
     if (!created) me_.give_up(describe(created.error()));
-    const group<add_ranks>& g = *created;
-    // The payload has as many bytes as the encoded request needs to reach the requested size.
-    const std::size_t overhead = wire::encoded_size(wire::borrowed_bytes{});
-    payload_.resize(setting_.size > overhead ? setting_.size - overhead : 0);
+    const group_of_all& g = *created;
     while (true) {
-      (co_await async_poll(*ring_, me_.orders(), POLLIN)).ignore();
+      const auto readable = co_await async_poll(*ring_, me_.orders(), POLLIN);
+      readable.ignore();
       const auto next = me_.next_order();
       if (!next) break;
       co_await carry_out(g, *next);
@@ -97,11 +88,11 @@ class process {
     ring_->stop();
   }
 
-  task<void> carry_out(const group<add_ranks>& g, order o) {
+  task<void> carry_out(const group_of_all& g, order o) {
     scope streams(*ring_);
     background_wanted_ = o.background != 0;
     if (background_wanted_) start_streams(streams);
-    const counts before = count();
+    const counts before = witness_.count();
     next_operation_ = 0;
     if (o.in_flight <= 1) {
       co_await broadcast_in_turn(g, o);
@@ -111,14 +102,14 @@ class process {
       for (std::uint32_t i = 0; i < o.in_flight; ++i) at_once.push_back(broadcast_in_turn(g, o));
       co_await when_all(std::move(at_once));
     }
-    count().add_to(me_.page(), before);
+    witness_.count().add_to(me_.page(), before);
     background_wanted_ = false;
     co_await streams.join();
     me_.done(o.operations);
   }
 
-  task<void> broadcast_in_turn(const group<add_ranks>& g, order o) {
-    const wire::borrowed_bytes request{payload_};
+  task<void> broadcast_in_turn(const group_of_all& g, order o) {
+    const auto& request = job_.request();
     bcast_options options{.trace = o.stamped != 0};
     if (o.repaired != 0) options.on_failure = repair;
     if (o.quorum != 0) {
@@ -131,7 +122,7 @@ class process {
       const auto r = co_await scoll::bcast(g, request, options);
       me_.note(i, began, now_ns());
       if (!r.ok()) me_.give_up(describe(r.outcome()));
-      if (o.quorum == 0 && r->value != setting_.expected_sum()) me_.give_up("the sum is wrong");
+      if (o.quorum == 0 && !Job::is_right(*r, setting_)) me_.give_up("the sum is wrong");
       if (o.quorum != 0 && r.outcome().merged().size() < o.quorum) me_.give_up("the quorum is too small");
       if (o.stamped != 0 && r.trace().spans().size() != me_.count()) me_.give_up("the trace is not whole");
       if (o.trace != 0) me_.note_last_reached(i, began);
@@ -152,7 +143,8 @@ class process {
     const std::vector<std::byte> bytes(max_payload_bytes);
     while (background_wanted_) {
       asking request(to, traffic_class::bulk, compose(node_.wire(), bytes), 0);
-      (co_await request).ignore();
+      const auto arrived = co_await request;
+      arrived.ignore();
       me_.page().background_bytes += bytes.size();
     }
   }
@@ -163,25 +155,24 @@ class process {
   std::unique_ptr<reactor> ring_;
   tcp_rail rail_;
   node node_;
+  Job job_;
+  witness witness_;
   scope background_;
-  std::vector<std::byte> payload_;
   std::uint32_t next_operation_ = 0;
   bool background_wanted_ = false;
 };
-
-add_ranks::reply add_ranks::execute(const request&, bcast_context& c) {
-  self->executed();
-  return {std::uint64_t{c.rank()} + 1};
-}
 
 }  // namespace
 
 void play_scoll(member& me, const setting& s) {
   // The objects are not destroyed: the process ends without an orderly shutdown.
-  (new process(me, s, nullptr))->run();
+  (new process<tuned>(me, s, nullptr))->run();
+}
+void play_plain(member& me, const setting& s) {
+  (new process<plain>(me, s, nullptr))->run();
 }
 void play_measuring(member& me, const setting& s, found_links& into) {
-  (new process(me, s, &into))->run();
+  (new process<tuned>(me, s, &into))->run();
 }
 
 }  // namespace bench::bcast
