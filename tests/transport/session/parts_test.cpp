@@ -6,8 +6,8 @@ namespace {
 
 /// A request whose answer comes in parts that are counted; the peer holds it.
 struct counted {
-  explicit counted(world& w, std::uint32_t at_first, traffic_class klass = traffic_class::collective)
-      : p(w), w(w) {
+  explicit counted(world& in, std::uint32_t at_first, traffic_class klass = traffic_class::collective)
+      : p(in), w(in) {
     p.right->in.hold = true;
     c.count_parts(at_first);
     REQUIRE(c.start(*p.left, 2, 5, 8, klass).has_value());
