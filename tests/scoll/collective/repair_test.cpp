@@ -4,6 +4,7 @@
 
 #include "probe.hpp"
 #include "scoll/collective/operation/own_records.hpp"
+#include "scoll/coro/error_format.hpp"
 #include "tests/scoll/collective/trees.hpp"
 
 using namespace scoll;
