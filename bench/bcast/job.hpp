@@ -12,8 +12,8 @@
 #include "scoll/node.hpp"
 #include "transport/io/reactor.hpp"
 
-/// What the processes of scoll are asked to do. A job has a service, makes it for a process, and has the request of a
-/// size.
+/// What the processes of scoll are asked to do. A job makes its service for a process, has a request as long as the
+/// setting says, and knows the right reply.
 namespace bench::bcast {
 
 /// Notes that a process was reached, and shows what it has counted.
@@ -39,7 +39,7 @@ class tuned {
   };
 
   explicit tuned(const setting& s);
-  service serve(const witness& by) const noexcept { return {&by}; }
+  service service_for(const witness& by) const noexcept { return {&by}; }
   service::request request() const noexcept { return {bytes_}; }
   static bool is_right(const service::reply& all, const setting& s) noexcept {
     return all.value == s.expected_sum();
@@ -58,7 +58,7 @@ class plain {
   };
 
   explicit plain(const setting& s);
-  service serve(const witness& by) const noexcept { return {{&none_}, &by}; }
+  service service_for(const witness& by) const noexcept { return {{&none_}, &by}; }
   const service::request& request() const noexcept { return request_; }
   static bool is_right(const service::reply& all, const setting& s) noexcept {
     return all.servers.value == s.nodes;

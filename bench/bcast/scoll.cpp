@@ -40,7 +40,7 @@ class process {
         job_(s),
         witness_{me, *ring_, node_},
         background_(*ring_) {
-    node_.serve(job_.serve(witness_)).value();
+    node_.serve(job_.service_for(witness_)).value();
     if (measured_ != nullptr) serve_link_probe(node_).value();
     node_.listen("127.0.0.1:0").value();
     introduce(me, node_.listen_address(),

@@ -26,7 +26,7 @@ TEST_CASE("an object reaches every member by every plan", "[world]") {
   const auto kind = test::any_kind_of_bulk_world();
   const std::uint32_t most = is_virtual(kind) ? 17 : 9;
   for (const bulk_plan& plan : plans) {
-    for (std::uint32_t n = 1; n <= most; n += is_virtual(kind) && !(test::slow_build && n >= 5) ? 1U : 4U) {
+    for (std::uint32_t n = 1; n <= most; n += is_virtual(kind) ? 1U : 4U) {
       for (const std::size_t size : {std::size_t{1}, std::size_t{piece}, std::size_t{5 * piece + 100}}) {
         party p(kind, n, size);
         INFO(to_string(plan) << ", " << n << " members, " << size << " bytes");
@@ -215,7 +215,7 @@ TEST_CASE("a member that dies while bulk data are on their way takes nobody with
     for (const std::uint32_t n : {2U, 3U, 5U, 8U, 9U}) {
       if (test::slow_build && n == 8) continue;
       for (std::uint32_t victim = 1; victim < n; ++victim) {
-        for (std::uint64_t after = 0; after < 5; after += test::slow_build ? 2 : 1) {
+        for (std::uint64_t after = 0; after < 5; ++after) {
           const bool usual = plan == bulk_plan::chain() && n == 5 && victim == 1 && after == 2;
           if (!is_virtual(kind) && !usual) continue;  // it takes real seconds
           party p(kind, n, 4 * piece + 7);

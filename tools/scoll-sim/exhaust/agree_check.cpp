@@ -33,6 +33,7 @@ exhausted check_agreement(const agree_bounds& bounds) {
 
 namespace {
 
+/// What the runs of nodes do not find is found within the first of these bounds.
 std::vector<agree_bounds> all_bounds() {
   agree_bounds three;
   three.second_asks = false;
