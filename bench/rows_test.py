@@ -153,6 +153,8 @@ def check_peers(program):
         assert code == 2 and any(name in said for name in packages) and f"./dev bench {bench} --peers" in said, said
     if not (mpi and grpc):
         return
+    loaded = subjects(rows_of(program, "load", "--peers", "--share", "50", "--nodes", "3", "--job", "bcast"), "load-bcast")
+    assert set(loaded) == {"scoll", "raw-epoll", "grpc"} and loaded["grpc"]["ops_per_s"] > 0, loaded
     rows, pictures = rows_and_pictures_of(program, "bcast", "--peers", "--nodes", "4", "--size", "8,64", "--at-once", "2")
     found = {row["subject"]: row for row in rows if row["bench"] == "bcast" and row["size"] == 64}
     for name in ("openmpi-tcp", "grpc"):
@@ -174,6 +176,24 @@ def check_ship(program):
     assert expected <= set(pictures), set(pictures)
     for name in expected:
         assert "'scoll" in pictures[name] and "'transport-rtt" in pictures[name], pictures[name]
+
+
+def check_load(program):
+    rows, pictures = rows_and_pictures_of(program, "load", "--share", "20,80", "--nodes", "4", "--stopped")
+    for job, nodes in {"call": 2, "bcast": 4}.items():
+        found = {(row["subject"], row["share"]): row for row in rows if row["bench"] == f"load-{job}"}
+        assert set(found) == {(name, share) for name in ("scoll", "raw-epoll") for share in (20, 80)}, set(found)
+        for (_, share), row in found.items():
+            expect(row, ALWAYS | {"nodes": int, "possible_per_s": float, "ops_per_s": float, "p999_us": float,
+                                  "syscalls_per_op": float})
+            assert row["nodes"] == nodes and row["syscalls_per_op"] > 0, row
+            assert abs(row["rate_per_s"] / row["possible_per_s"] - share / 100) < 0.01, row
+            assert row["ops_per_s"] < 1.01 * row["rate_per_s"], row
+        # Who waits behind a process that stands still is late from when he was due: a fifth of all, not one.
+        for row in subjects(rows, f"load-{job}-stopped").values():
+            assert row["stop_ms"] == 200 and row["p99_us"] > 150e3 and row["max_us"] >= 195e3, row
+        assert set(subjects(rows, f"load-{job}-stopped")) == {"scoll", "raw-epoll"}, rows
+        assert "'scoll p50'" in pictures[f"load-{job}-over-share-size-64-nodes-{nodes}"], set(pictures)
 
 
 def check_bulk(program):
@@ -346,6 +366,7 @@ check_bcast(sys.argv[1])
 check_revoke(sys.argv[1])
 check_stream(sys.argv[1])
 check_peers(sys.argv[1])
+check_load(sys.argv[1])
 check_bulk(sys.argv[1])
 check_bulk_bcast(sys.argv[1])
 check_bulk_bcast_limits(sys.argv[1])

@@ -19,6 +19,7 @@
 #include "bench/kit/check.hpp"
 #include "bench/kit/options.hpp"
 #include "bench/kit/plot.hpp"
+#include "bench/load/load.hpp"
 #include "bench/revoke/revoke.hpp"
 #include "bench/rtt/rtt.hpp"
 #include "bench/security/security.hpp"
@@ -34,6 +35,7 @@ struct arguments {
   std::vector<std::uint32_t> sizes{64, 4096};
   bench::bcast::options bcast;
   bench::ship::options ship;
+  bench::load::options load;
   bench::bulk::options bulk;
   bench::bulk_bcast::options bulk_bcast;
   bench::gossip::options gossip;
@@ -169,6 +171,21 @@ int measure(int argc, char** argv) {
       ->delimiter(',')
       ->check(CLI::Range(1, 64));
   add_common(*ship, a);
+  auto* load = app.add_subcommand(
+      "load", "calls and broadcasts that begin at a fixed rate, whatever became of others");
+  load->add_option("--job", a.load.jobs, "call, bcast, one or both")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"call", "bcast"}));
+  load->add_option("--share", a.load.shares, "per cent of what each subject can do, one or several")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 200));
+  load->add_option("--nodes", a.load.nodes, "processes of a broadcast")->check(CLI::Range(2, 512));
+  load->add_option("--size", a.load.size, "bytes of a request")->check(CLI::Range(8, 4096));
+  load->add_option("--tree", a.load.tree, "of a broadcast")->capture_default_str();
+  load->add_flag("--stopped", a.load.stopped, "also with a process that stands still for 200 ms");
+  load->add_flag("--peers", a.load.peers, "beside gRPC, too");
+  add_common(*load, a);
+
   auto* bulk = app.add_subcommand("bulk", "memory of one process pulled or pushed by another");
   bulk->add_option("--op", a.bulk.operations, "pull, push or both")
       ->delimiter(',')
@@ -268,6 +285,7 @@ int measure(int argc, char** argv) {
   if (*rtt) return finish(bench::rtt::run(a.common, a.sizes));
   if (*revoke) return finish(bench::revoke::run(a.common, a.revoke));
   if (*ship) return finish(bench::ship::run(a.common, a.ship));
+  if (*load) return finish(bench::load::run(a.common, a.load));
   if (*bulk) return finish(bench::bulk::run(a.common, a.bulk));
   if (*bulk_bcast) return finish(bench::bulk_bcast::run(a.common, a.bulk_bcast));
   if (*stream) return finish(bench::stream::run(a.common, a.stream));

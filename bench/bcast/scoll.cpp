@@ -94,7 +94,9 @@ class process {
     if (background_wanted_) start_streams(streams);
     const counts before = witness_.count();
     next_operation_ = 0;
-    if (o.in_flight <= 1) {
+    if (o.gap_ns != 0) {
+      co_await broadcast_at_rate(g, o);
+    } else if (o.in_flight <= 1) {
       co_await broadcast_in_turn(g, o);
     } else {
       std::vector<task<void>> at_once;
@@ -108,25 +110,47 @@ class process {
     me_.done(o.operations);
   }
 
+  task<void> broadcast_at_rate(const group_of_all& g, order o) {
+    const bcast_options options = options_of(o);
+    at_rate operations(*ring_);
+    co_await operations.run(me_, o, [&](std::uint32_t) { return broadcast(g, o, options); });
+  }
+
   task<void> broadcast_in_turn(const group_of_all& g, order o) {
     const auto& request = job_.request();
+    const bcast_options options = options_of(o);
+    while (next_operation_ < o.operations) {
+      const std::uint32_t i = next_operation_++;
+      const std::int64_t began = now_ns();
+      const auto r = co_await scoll::bcast(g, request, options);
+      me_.note(i, began, now_ns());
+      check(r, o);
+      if (o.trace != 0) me_.note_last_reached(i, began);
+    }
+  }
+
+  task<void> broadcast(const group_of_all& g, const order& o, const bcast_options& options) {
+    const auto& request = job_.request();
+    const auto r = co_await scoll::bcast(g, request, options);
+    check(r, o);
+  }
+
+  static bcast_options options_of(const order& o) {
     bcast_options options{.trace = o.stamped != 0};
     if (o.repaired != 0) options.on_failure = repair;
     if (o.quorum != 0) {
       options.until = quorum{o.quorum};
       options.rest = stragglers::abort;
     }
-    while (next_operation_ < o.operations) {
-      const std::uint32_t i = next_operation_++;
-      const std::int64_t began = now_ns();
-      const auto r = co_await scoll::bcast(g, request, options);
-      me_.note(i, began, now_ns());
-      if (!r.ok()) me_.give_up(describe(r.outcome()));
-      if (o.quorum == 0 && !Job::is_right(*r, setting_)) me_.give_up("the sum is wrong");
-      if (o.quorum != 0 && r.outcome().merged().size() < o.quorum) me_.give_up("the quorum is too small");
-      if (o.stamped != 0 && r.trace().spans().size() != me_.count()) me_.give_up("the trace is not whole");
-      if (o.trace != 0) me_.note_last_reached(i, began);
-    }
+    return options;
+  }
+
+  template <class Reply>
+  void check(const bcast_result<Reply>& r, const order& o) const {
+    if (!r.ok()) me_.give_up(describe(r.outcome()));
+    if (o.quorum == 0 && !Job::is_right(*r, setting_)) me_.give_up("the sum is wrong");
+    if (o.quorum != 0 && r.outcome().merged().size() < o.quorum) me_.give_up("the quorum is too small");
+    if (o.stamped != 0 && r.trace().spans().size() != me_.count()) me_.give_up("the trace is not whole");
   }
 
   /// Sends bulk data to every child of the root, with several messages under way at any time. The receivers

@@ -9,6 +9,9 @@
 #include "counts.hpp"
 #include "key_file.hpp"
 #include "member.hpp"
+#include "scoll/coro/scope.hpp"
+#include "scoll/coro/semaphore.hpp"
+#include "scoll/coro/sleep.hpp"
 #include "scoll/coro/when_all.hpp"
 #include "scoll/node_options.hpp"
 #include "transport/io/io_awaitables.hpp"
@@ -66,9 +69,60 @@ scoll::task<void> in_turn(Subject& subject, member& me, order o, std::uint32_t& 
   }
 }
 
-/// The work of process 0: it carries out orders, with this many concurrent operations. An operation is
-/// `co_await subject.ask(node)`, with the other processes in turn; `subject.count()` returns the counters up
-/// to now.
+/// Operations that begin when they are due, however many are under way; up to a bound, behind which they wait and
+/// are late. The clock of a reactor is that of `now_ns`.
+class at_rate {
+ public:
+  explicit at_rate(scoll::executor& on) : under_way_(on) {}
+
+  /// `operation(i)` is an awaitable that does one.
+  template <class Operation>
+  scoll::task<void> run(member& me, order o, Operation operation) {
+    const std::int64_t start = now_ns();
+    for (std::uint32_t i = 0; i < o.operations; ++i) {
+      const std::int64_t due = start + std::int64_t{o.gap_ns} * i;
+      if (due > now_ns()) co_await scoll::sleep_until(scoll::time_point(scoll::nanoseconds(due)));
+      co_await places_.acquire();
+      under_way_.spawn(one(me, i, due, operation));
+    }
+    co_await under_way_.join();
+  }
+
+ private:
+  static constexpr std::size_t most_at_once = 250;  // a link lets no more wait for credit
+
+  template <class Operation>
+  scoll::task<void> one(member& me, std::uint32_t i, std::int64_t due, Operation& operation) {
+    co_await operation(i);
+    me.note(i, due, now_ns());
+    places_.release();
+  }
+
+  scoll::scope under_way_;
+  scoll::semaphore places_{most_at_once};
+};
+
+template <class Subject>
+scoll::task<void> carry_out(Subject& subject, member& me, scoll::transport::reactor& ring, order o) {
+  if (o.gap_ns != 0) {
+    at_rate operations(ring);
+    co_await operations.run(me, o, [&](std::uint32_t i) { return subject.ask(2 + i % (me.count() - 1)); });
+    co_return;
+  }
+  std::uint32_t begun = 0;
+  std::vector<scoll::task<void>> at_once;
+  at_once.reserve(o.in_flight);
+  for (std::uint32_t i = 0; i < o.in_flight; ++i) at_once.push_back(in_turn(subject, me, o, begun));
+  if (o.in_flight <= 1) {
+    co_await std::move(at_once.front());
+  } else {
+    co_await scoll::when_all(std::move(at_once));
+  }
+}
+
+/// The work of process 0: it carries out orders, with this many concurrent operations or at this rate. An
+/// operation is `co_await subject.ask(node)`, with the other processes in turn; `subject.count()` returns the
+/// counters up to now.
 template <class Subject>
 scoll::task<void> obey(Subject& subject, member& me, scoll::transport::reactor& ring) {
   while (true) {
@@ -76,16 +130,8 @@ scoll::task<void> obey(Subject& subject, member& me, scoll::transport::reactor& 
     readable.ignore();
     const auto next = me.next_order();
     if (!next) break;
-    std::uint32_t begun = 0;
-    std::vector<scoll::task<void>> at_once;
-    at_once.reserve(next->in_flight);
-    for (std::uint32_t i = 0; i < next->in_flight; ++i) at_once.push_back(in_turn(subject, me, *next, begun));
     const counts before = subject.count();
-    if (next->in_flight <= 1) {
-      co_await std::move(at_once.front());
-    } else {
-      co_await scoll::when_all(std::move(at_once));
-    }
+    co_await carry_out(subject, me, ring, *next);
     subject.count().add_to(me.page(), before);
     me.done(next->operations);
   }

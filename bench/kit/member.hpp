@@ -15,6 +15,7 @@ namespace bench {
 struct order {
   std::uint32_t operations = 0;
   std::uint32_t in_flight = 1;   ///< number of concurrent operations
+  std::uint32_t gap_ns = 0;      ///< begin one so often, whatever has become of the others; 0: as others end
   std::uint32_t trace = 0;       ///< note when every process was reached, which costs time
   std::uint32_t background = 0;  ///< with bulk traffic at the same time
   std::uint32_t stamped = 0;     ///< broadcasts with a trace

@@ -1,5 +1,5 @@
 // gRPC in its usual form for this job: the root calls all others at once, over a connection to each, and adds
-// up the replies, without a tree. Both sides have one thread of ours and use the asynchronous interface; a
+// up the replies, without a tree. Both sides have one thread of ours, and use the asynchronous interface; a
 // wait for the completion queue sleeps in epoll.
 
 #include <fan_out.grpc.pb.h>
@@ -10,12 +10,15 @@
 
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "bench/kit/clock.hpp"
 #include "bench/kit/guest.hpp"
 #include "bench/kit/sockets.hpp"
 
@@ -84,7 +87,7 @@ class server {
 
 class root {
  public:
-  root(const bench::member& me, const setting& s) : expected_(std::uint64_t{s.nodes} * (s.nodes + 1) / 2) {
+  root(bench::member& me, const setting& s) : me_(me), expected_(std::uint64_t{s.nodes} * (s.nodes + 1) / 2) {
     request_.set_data(std::string(s.size, 'x'));
     for (std::uint32_t i = 1; i < s.nodes; ++i) {
       const std::string address = "127.0.0.1:" + std::to_string(me.port(i));
@@ -93,38 +96,87 @@ class root {
     }
   }
 
-  void broadcast() {
-    std::vector<call> calls(servers_.size());
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      calls[i].reader = servers_[i]->AsyncCall(&calls[i].context, request_, &queue_);
-      calls[i].reader->Finish(&calls[i].reply, &calls[i].status, &calls[i]);
+  /// At a fixed rate another thread begins the broadcasts: a wait for the completion queue is too coarse for that.
+  void carry_out(const bench::order& o) {
+    broadcasts_.clear();
+    broadcasts_.resize(o.operations);
+    begun_ = ended_ = 0;
+    if (o.gap_ns == 0) {
+      while (ended_ < o.operations) {
+        while (begun_ < o.operations && begun_ - ended_ < o.in_flight) begin_next(bench::now_ns());
+        take_reply();
+      }
+      return;
     }
-    std::uint64_t sum = 1;
-    for (std::size_t missing = calls.size(); missing != 0; --missing) sum += next_reply();
-    if (sum != expected_) throw std::runtime_error("the sum is wrong");
+    std::thread other([&] { begin_at_rate(o); });
+    while (ended_ < o.operations) take_reply();
+    other.join();
   }
 
  private:
+  struct broadcast;
   struct call {
+    broadcast* of = nullptr;
     grpc::ClientContext context;
     bench::Reply reply;
     grpc::Status status;
     std::unique_ptr<grpc::ClientAsyncResponseReader<bench::Reply>> reader;
   };
+  struct broadcast {
+    std::uint32_t number = 0;
+    std::int64_t began_ns = 0;
+    std::uint64_t sum = 1;
+    std::size_t missing = 0;
+    std::vector<call> calls;
+  };
 
-  std::uint64_t next_reply() {
+  void begin_next(std::int64_t at_ns) {
+    broadcast& b = broadcasts_[begun_];
+    b.number = begun_++;
+    b.began_ns = at_ns;
+    b.missing = servers_.size();
+    b.calls = std::vector<call>(servers_.size());
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+      call& c = b.calls[i];
+      c.of = &b;
+      c.reader = servers_[i]->AsyncCall(&c.context, request_, &queue_);
+      c.reader->Finish(&c.reply, &c.status, &c);
+    }
+  }
+
+  void begin_at_rate(const bench::order& o) {
+    const std::int64_t start = bench::now_ns();
+    for (std::uint32_t i = 0; i < o.operations; ++i) {
+      const std::int64_t due = start + std::int64_t{o.gap_ns} * i;
+      const timespec at{due / 1'000'000'000, due % 1'000'000'000};
+      while (bench::now_ns() < due) clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr);
+      begin_next(due);
+    }
+  }
+
+  void take_reply() {
     void* tag = nullptr;
     bool good = false;
     if (!queue_.Next(&tag, &good) || !good) throw std::runtime_error("the completion queue was shut down");
     const call& done = *static_cast<call*>(tag);
     if (!done.status.ok()) throw std::runtime_error("a call failed: " + done.status.error_message());
-    return done.reply.value();
+    broadcast& b = *done.of;
+    b.sum += done.reply.value();
+    if (--b.missing != 0) return;
+    if (b.sum != expected_) throw std::runtime_error("the sum is wrong");
+    me_.note(b.number, b.began_ns, bench::now_ns());
+    b.calls = std::vector<call>();
+    ++ended_;
   }
 
+  bench::member& me_;
   std::uint64_t expected_;
   bench::Request request_;
   std::vector<std::unique_ptr<bench::FanOut::Stub>> servers_;
   grpc::CompletionQueue queue_;
+  std::vector<broadcast> broadcasts_;  ///< of this order
+  std::uint32_t begun_ = 0;
+  std::uint32_t ended_ = 0;
 };
 
 void play_server(bench::member& me, const setting& s) {
@@ -138,10 +190,13 @@ void play_root(bench::member& me, const setting& s) {
   constexpr std::uint16_t listens_nowhere = 1;
   me.publish(listens_nowhere);
   root mine(me, s);
-  mine.broadcast();  // makes the connections
+  mine.carry_out({1});  // makes the connections
   bench::set_congestion_control_of_all(s.congestion_control);
   me.ready();
-  me.serve([&] { mine.broadcast(); });
+  while (const auto next = me.next_order()) {
+    mine.carry_out(*next);
+    me.done(next->operations);
+  }
 }
 
 [[noreturn]] void live(const std::string& invitation, std::uint32_t index, const setting& s) {
