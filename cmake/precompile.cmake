@@ -1,7 +1,7 @@
 # Most of the time of a build from scratch goes into reading the same headers over and over. Presets that are usually built
-# from scratch compile several sources as one, and with clang they read the headers of tests once. Where a missing include
-# has to be noticed, each source is compiled by itself, as users of the library do; of the presets that run in CI, `release`
-# does so with the library.
+# from scratch compile several sources as one, and read once what many of them include. Where a missing include has to be
+# noticed, each source is compiled by itself, as users of the library do: in `release`, which runs in CI, the sources of the
+# library, to which the standard library is known already; in `clang` and `bench` all sources, from nothing.
 set(SCOLL_JOIN_SOURCES
     OFF
     CACHE STRING "Compile several sources as one, fast from nothing and slow after a change: OFF, PROGRAMS (not the library) or ALL")
@@ -10,7 +10,35 @@ set_property(CACHE SCOLL_JOIN_SOURCES PROPERTY STRINGS OFF PROGRAMS ALL)
 function(scoll_join_library_sources target)
   if(SCOLL_JOIN_SOURCES STREQUAL "ALL")
     scoll_join_sources(${target})
+  elseif(SCOLL_JOIN_SOURCES)
+    scoll_precompile_standard_library(${target})
   endif()
+endfunction()
+
+# This saves a fifth to a third of the time that one source takes.
+function(scoll_precompile_standard_library target)
+  target_precompile_headers(
+    ${target}
+    PRIVATE
+    <algorithm>
+    <array>
+    <chrono>
+    <concepts>
+    <coroutine>
+    <cstring>
+    <deque>
+    <functional>
+    <map>
+    <memory>
+    <optional>
+    <span>
+    <stdexcept>
+    <string>
+    <string_view>
+    <tuple>
+    <variant>
+    <vector>
+    <fmt/format.h>)
 endfunction()
 
 # SEPARATE: sources that cannot be compiled together with others
