@@ -85,7 +85,7 @@ class epoch_world::life final : public epoch_voters {
   sim_file_system files;
   std::unique_ptr<epoch_member> member;
   std::optional<epoch_coordinator> coordinator;
-  stop_source stop;
+  stop_source stopping;
   bool ended = false;
 
  private:
@@ -145,7 +145,7 @@ epoch_world::epoch_world(std::uint32_t servers, std::uint64_t seed, epoch_bug bu
 }
 
 epoch_world::~epoch_world() {
-  for (const auto& each : lives_) each->stop.request_stop();
+  for (const auto& each : lives_) each->stopping.request_stop();
   run(time_, [](scope& work) -> task<> { co_await work.join(); }(work_));
 }
 
@@ -195,7 +195,7 @@ void epoch_world::notice_crashes() {
   for (const auto& each : lives_) {
     if (each->ended || !each->files.crashed()) continue;
     each->ended = true;
-    each->stop.request_stop();
+    each->stopping.request_stop();
     note_crash(*each);
     give_news_to_others(each.get());
   }
@@ -249,7 +249,7 @@ task<void> epoch_world::live(life& mine) {
   mine.member = std::move(*opened);
   mine.coordinator.emplace(*mine.member, mine, mine.server, mine.number);
   give_news_to_others(&mine);
-  co_await keep_settled(*mine.member, *mine.coordinator, 100ms, mine.stop.token());
+  co_await keep_settled(*mine.member, *mine.coordinator, 100ms, mine.stopping.token());
 }
 
 void epoch_world::count_message() {
@@ -301,7 +301,7 @@ task<void> epoch_world::ask_for(life& at, std::vector<std::string> notes) {
   for (const std::string& note : notes) {
     if (!at.runs()) co_return;
     const std::size_t request = history_.begin();
-    deadline_stop limit(deadline::in(2s), at.stop.token());
+    deadline_stop limit(deadline::in(2s), at.stopping.token());
     const auto reached = co_await at.coordinator->commit(note, limit.token());
     if (!reached || !at.runs()) co_return;
     history_.acknowledge(request, reached->epoch, text_of(reached->content));
