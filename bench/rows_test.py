@@ -196,6 +196,20 @@ def check_load(program):
         assert "'scoll p50'" in pictures[f"load-{job}-over-share-size-64-nodes-{nodes}"], set(pictures)
 
 
+def check_cores(program):
+    rows, pictures = rows_and_pictures_of(program, "cores", "--cores", "1,2", "--nodes", "3", "--at-once", "4")
+    for job, nodes in {"call": 2, "bcast": 3}.items():
+        found = {row["cores"]: row for row in rows if row["bench"] == f"cores-{job}"}
+        assert set(found) == {1, 2}, found
+        for cores, row in found.items():
+            expect(row, ALWAYS | ENGINE | {"nodes": int, "in_flight": int, "ops_per_s": float, "allocs_per_op": float})
+            assert row["nodes"] == nodes and row["in_flight"] == 4, row
+            assert abs(row["busiest_reactor"] - 1 / cores) < 0.1 / cores, row  # all reactors work, each as much as the others
+        expect(found[2], {"rate_ratio": float, "rate_ratio_low": float, "rate_ratio_high": float})
+        assert found[2]["against"] == "1 core", found[2]
+        assert any(name.startswith(f"cores-{job}-rate-over-cores") for name in pictures), set(pictures)
+
+
 def check_bulk(program):
     rows, pictures = rows_and_pictures_of(program, "bulk", "--size", "4096,65536")
     assert {"bulk-over-size-pull", "bulk-rate-over-size-pull", "bulk-rate-over-size-push"} <= set(pictures), set(pictures)
@@ -367,6 +381,7 @@ check_revoke(sys.argv[1])
 check_stream(sys.argv[1])
 check_peers(sys.argv[1])
 check_load(sys.argv[1])
+check_cores(sys.argv[1])
 check_bulk(sys.argv[1])
 check_bulk_bcast(sys.argv[1])
 check_bulk_bcast_limits(sys.argv[1])

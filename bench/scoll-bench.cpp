@@ -13,6 +13,7 @@
 #include "bench/bulk/bulk.hpp"
 #include "bench/bulk_bcast/bulk_bcast.hpp"
 #include "bench/compile/compile.hpp"
+#include "bench/cores/cores.hpp"
 #include "bench/coro/coro.hpp"
 #include "bench/gossip/gossip.hpp"
 #include "bench/kit/backend.hpp"
@@ -36,6 +37,7 @@ struct arguments {
   bench::bcast::options bcast;
   bench::ship::options ship;
   bench::load::options load;
+  bench::cores::options cores;
   bench::bulk::options bulk;
   bench::bulk_bcast::options bulk_bcast;
   bench::gossip::options gossip;
@@ -186,6 +188,22 @@ int measure(int argc, char** argv) {
   load->add_flag("--peers", a.load.peers, "beside gRPC, too");
   add_common(*load, a);
 
+  auto* cores = app.add_subcommand(
+      "cores", "servers with a reactor per core: calls and broadcasts over the number of cores");
+  cores
+      ->add_option("--cores", a.cores.cores,
+                   "reactors of a server, one or several; the first is what others are compared with")
+      ->delimiter(',')
+      ->check(CLI::Range(1U, bench::most_reactors));
+  cores->add_option("--job", a.cores.jobs, "call, bcast, one or both")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"call", "bcast"}));
+  cores->add_option("--nodes", a.cores.nodes, "servers of a broadcast")->check(CLI::Range(2, 64));
+  cores->add_option("--size", a.cores.size, "bytes of a request")->check(CLI::Range(8, 4096));
+  cores->add_option("--at-once", a.cores.in_flight, "operations at once of each reactor")
+      ->check(CLI::Range(1, 200));
+  add_common(*cores, a);
+
   auto* bulk = app.add_subcommand("bulk", "memory of one process pulled or pushed by another");
   bulk->add_option("--op", a.bulk.operations, "pull, push or both")
       ->delimiter(',')
@@ -286,6 +304,7 @@ int measure(int argc, char** argv) {
   if (*revoke) return finish(bench::revoke::run(a.common, a.revoke));
   if (*ship) return finish(bench::ship::run(a.common, a.ship));
   if (*load) return finish(bench::load::run(a.common, a.load));
+  if (*cores) return finish(bench::cores::run(a.common, a.cores));
   if (*bulk) return finish(bench::bulk::run(a.common, a.bulk));
   if (*bulk_bcast) return finish(bench::bulk_bcast::run(a.common, a.bulk_bcast));
   if (*stream) return finish(bench::stream::run(a.common, a.stream));

@@ -32,11 +32,11 @@ void member::publish(std::uint16_t port) {
   }
 }
 
-void member::stay_on_own_processor() const {
+void member::stay_on_processor(std::uint32_t number) const {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
     throw std::system_error(errno, std::generic_category(), "asking for the processors of a process");
-  std::size_t left = index_ % static_cast<std::uint32_t>(CPU_COUNT(&allowed));
+  std::size_t left = number % static_cast<std::uint32_t>(CPU_COUNT(&allowed));
   std::size_t processor = 0;
   for (;; ++processor) {
     if (CPU_ISSET(processor, &allowed) && left-- == 0) break;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -26,6 +27,13 @@ struct order {
 /// Measured processes end by themselves after this many seconds, even if their parent has forgotten them.
 constexpr unsigned longest_life_s = 1800;
 
+/// What one reactor of a process with several of them shows.
+struct reactor_page {
+  std::atomic<std::uint32_t> port{0};
+  std::atomic<std::uint64_t> messages{0};
+};
+constexpr std::uint32_t most_reactors = 8;
+
 /// The data that a process shows to all others of its group, in shared memory.
 struct alignas(128) member_page {
   std::atomic<std::int32_t> pid{0};       ///< for a guest, and for a process that another one kills
@@ -40,6 +48,7 @@ struct alignas(128) member_page {
   std::atomic<std::uint64_t> messages{0};
   std::atomic<std::uint64_t> background_bytes{0};
   std::atomic<std::uint64_t> notices{0};
+  std::array<reactor_page, most_reactors> reactors{};
   // The root sets these after each broadcast with bulk data.
   std::atomic<scoll::bulk_plan> plan{};
   std::atomic<std::uint32_t> piece_bytes{0};
@@ -70,7 +79,9 @@ class member {
   void publish(std::uint16_t port);
   std::uint16_t port(std::uint32_t of) const noexcept { return static_cast<std::uint16_t>(pages_[of].port); }
   /// Keeps this process on one processor, each process of a group on another one if there are enough.
-  void stay_on_own_processor() const;
+  void stay_on_own_processor() const { stay_on_processor(index_); }
+  /// Keeps this thread on one processor; the same number is always the same one.
+  void stay_on_processor(std::uint32_t number) const;
   /// Declares that another process may end from now on.
   void may_end(std::uint32_t which) noexcept { pages_[which].may_end = true; }
   /// Declares that this process is ready for orders.

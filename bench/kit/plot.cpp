@@ -44,7 +44,7 @@ struct picture {
 };
 
 const std::vector<std::string>& dimensions() {
-  static const std::vector<std::string> all{"size", "nodes", "in_flight", "peers", "share"};
+  static const std::vector<std::string> all{"size", "nodes", "in_flight", "peers", "share", "cores"};
   return all;
 }
 
@@ -55,7 +55,7 @@ const row& value_of(const row& r, const std::string& field) {
 
 std::string what_is_fixed(const row& r, const std::string& x) {
   std::string fixed;
-  for (const std::string field : {"op", "size", "nodes", "tree", "in_flight", "peers", "share"}) {
+  for (const std::string field : {"op", "size", "nodes", "tree", "in_flight", "peers", "share", "cores"}) {
     if (field == x || !r.contains(field)) continue;
     const bool names_itself = field == "tree" || field == "op";
     // All trees that were chosen share one picture, whatever their shape.

@@ -12,6 +12,7 @@
 
 #include "bench/kit/group_contestant.hpp"
 #include "bench/kit/peers.hpp"
+#include "bench/kit/rated.hpp"
 #include "scoll/tree/any_tree.hpp"
 
 namespace bench::load {
@@ -28,36 +29,7 @@ struct job {
   std::uint32_t in_flight;   ///< with so many at once one sees how many are possible
 };
 
-/// A group under one kind of order, of which it remembers how long the operations took together.
-class driven final : public contestant {
- public:
-  driven(group_contestant& group, order kind) : group_(group), kind_(kind) {}
-
-  void run(std::uint32_t operations, std::vector<double>& latency_us) override {
-    double last_us = 0;
-    double sum_us = 0;
-    const answer measured = group_.obey(operations, kind_);
-    for (std::size_t i = 0; i < measured.latency_ns.size(); ++i) {
-      const double us = measured.latency_ns[i] / 1e3;
-      latency_us.push_back(us);
-      sum_us += us;
-      last_us = std::max(last_us, static_cast<double>(i) * kind_.gap_ns / 1e3 + us);
-    }
-    // At most as many as may be at once are under way all the time.
-    const double took_us = kind_.gap_ns != 0 ? last_us : sum_us / kind_.in_flight;
-    per_s_.push_back(1e6 * operations / took_us);
-  }
-  std::vector<usage> used() const override { return group_.used(); }
-
-  double per_s() const { return median(per_s_); }
-
- private:
-  group_contestant& group_;
-  order kind_;
-  std::vector<double> per_s_;  ///< operations that have ended per second, in each run
-};
-
-/// The same while one of the processes stands still for a while in the middle.
+/// A group of which one process stands still for a while in the middle.
 class driven_with_stop final : public contestant {
  public:
   static constexpr std::uint32_t stop_ms = 200;
@@ -129,16 +101,16 @@ class one_job {
 
   void find_what_is_possible() {
     std::vector<subject> subjects;
-    std::vector<driven*> by_participant;
+    std::vector<rated*> by_participant;
     for (participant& p : all_) {
       order many;
       many.in_flight = job_.in_flight;
-      auto made = std::make_unique<driven>(*p.group, many);
+      auto made = std::make_unique<rated>(*p.group, many, contest("").operations);
       by_participant.push_back(made.get());
       subjects.push_back({p.subject, std::move(made)});
     }
     hold(subjects, contest("what is possible"));
-    for (std::size_t i = 0; i < all_.size(); ++i) all_[i].possible_per_s = by_participant[i]->per_s();
+    for (std::size_t i = 0; i < all_.size(); ++i) all_[i].possible_per_s = median(by_participant[i]->per_s());
   }
 
   static order at_share(const participant& p, double share) {
@@ -149,12 +121,12 @@ class one_job {
 
   rows at_rates() {
     std::vector<subject> subjects;
-    std::vector<driven*> driven_by;
+    std::vector<rated*> driven_by;
     rows found;
     for (participant& p : all_) {
       for (const std::uint32_t share : options_.shares) {
         const order o = at_share(p, share / 100.0);
-        auto made = std::make_unique<driven>(*p.group, o);
+        auto made = std::make_unique<rated>(*p.group, o, contest("").operations);
         driven_by.push_back(made.get());
         subjects.push_back({p.subject, std::move(made)});
         row r = begin_row("load-" + job_.name, p, o);
@@ -164,7 +136,7 @@ class one_job {
     }
     const auto scores = hold(subjects, contest("at a rate"));
     for (std::size_t i = 0; i < scores.size(); ++i) {
-      found[i]["ops_per_s"] = rounded(driven_by[i]->per_s());
+      found[i]["ops_per_s"] = rounded(median(driven_by[i]->per_s()));
       add_tail(found[i], scores[i]);
     }
     return found;

@@ -33,7 +33,8 @@ class participant::loop final : public core_output, private timer_node {
       : timer_node([](timer_node& self) noexcept { static_cast<loop&>(self).on_timer(); }),
         owner_(owner),
         core_(owner.shared_, owner.self_, chosen, most_bytes, owner.home_.now(), *this) {
-    for (rail_index i = 0; i < owner.ports_.size(); ++i) receivers_[i].emplace(*this, i);
+    const auto rails = static_cast<rail_index>(owner.ports_.size());
+    for (rail_index i = 0; i < rails; ++i) receivers_[i].emplace(*this, i);
   }
   ~loop() { stop(); }
 
@@ -179,7 +180,8 @@ status participant::prepare() {
   auto made = std::make_unique<loop>(*this, chosen, most);
   if (status s = made->find_addresses(); !s) return s;
   loop_ = std::move(made);
-  for (rail_index i = 0; i < ports_.size(); ++i) {
+  const auto rails = static_cast<rail_index>(ports_.size());
+  for (rail_index i = 0; i < rails; ++i) {
     if (status s = loop_->bind(i); !s) return s;
     ++bound_;
   }

@@ -102,7 +102,8 @@ status named_rails::arrange(const std::string& address, bool may_change) {
 }
 
 std::string named_rails::listen_address() const {
-  const std::string first = message_ == nullptr ? std::string() : message_->transport->listen_address();
+  if (message_ == nullptr) return {};
+  const std::string first = message_->transport->listen_address();
   if (first.empty()) return {};
   std::string text = message_->name + "://" + first;
   if (bulk_ != nullptr)
