@@ -17,7 +17,7 @@ PRETENDER = """#!/bin/bash
 """
 ON_PATH = """cmake ctest clang-format-19 clang++-19 g++ ninja pkg-config ccache dpkg-query dpkg-shlibdeps
     apt-get sudo"""
-IN_TREE = "tests/lint/co_await.py tests/lint/tidy.py tests/lint/checks/structure.py tests/lint/checks/tables.py build/release/bin/tests_sim build/release/bin/scoll-sim-mutants"
+IN_TREE = "tests/verbs/vm.py tests/lint/co_await.py tests/lint/tidy.py tests/lint/checks/structure.py tests/lint/checks/tables.py build/release/bin/tests_sim build/release/bin/scoll-sim-mutants"
 CTEST = """#!/bin/bash
 if [[ " $*" != $FAILING ]]; then
     while (($#)) && [[ $1 != --output-junit ]]; do shift; done
@@ -41,6 +41,14 @@ cat >"$2" <<'EOF'
 </testsuite>
 EOF
 exit 8
+"""
+
+# What a machine with RDMA devices prints: its console ends lines with two characters, and the summary repeats them.
+MACHINE = """#!/bin/bash
+echo 'no machine here' >&2
+[[ "${0##*/} $*" != $FAILING ]] || exit 3
+printf '%-20s   12 s, 34 packets, receiver not ready: 0, status %d\\r\n' "one thing" 0 another 0 another 0 last $STATUS
+exit $STATUS
 """
 
 # It writes down the run that finds a bug, after the name of the file.
@@ -165,6 +173,18 @@ class Dev(unittest.TestCase):
         self.assertIn("---- the end of what debug  two <b> printed:\nfirst\n1 < 2, but it was not\n", shown)
         self.assertNotIn("well", shown)
         self.assertIn("failed: debug  two <b>\n", shown)
+
+    def test_each_part_of_the_machine_for_rdma_is_a_test(self):
+        self.program("tests/verbs/vm.py", MACHINE.replace("$STATUS", "0"))
+        self.expect(0, "verbs            3 passed    0 failed", "test")
+        self.expect(0, "verbs            3 passed    0 failed", "check")
+        self.expect(0, "skipped: verbs  (no machine here)\n", "test", failing="vm.py *")
+        self.assertNotIn("verbs", self.dev("test", "a filter").stdout)
+        self.program("tests/verbs/vm.py", MACHINE.replace("$STATUS", "2"))
+        self.expect(1, "failed: verbs  last\n", "test")
+        self.program("tests/verbs/vm.py", "exit 1")
+        self.expect(1, "failed: verbs  (./dev verbs)\n", "test")
+        self.expect(1, "failed: verbs  (./dev verbs)\n", "test", failing="cmake *shard_server*")
 
     def test_check_leaves_nothing_out(self):
         left_out = " --preset release * -E *cluster-poll/*"
