@@ -355,6 +355,8 @@ def check_refusals(program):
         ("bcast", "--nodes", "1"): "--nodes",
         ("rtt", "--size", "0"): "--size",
         ("bulk-bcast", "--plan", "nope"): "'nope'",
+        ("verbs", "--case", "nope"): "--case",
+        ("verbs", "--host", "10.0.0.1"): "--host",
         ("bulk-bcast", "--piece", "1000"): "--piece",
         ("nothing",): "nothing",
     }.items():

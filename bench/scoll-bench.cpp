@@ -26,6 +26,7 @@
 #include "bench/security/security.hpp"
 #include "bench/ship/ship.hpp"
 #include "bench/stream/stream.hpp"
+#include "bench/verbs/verbs.hpp"
 #include "scoll/bulk/pieces.hpp"
 #include "scoll/settings.hpp"
 
@@ -43,6 +44,7 @@ struct arguments {
   bench::gossip::options gossip;
   bench::revoke::options revoke;
   bench::stream::options stream;
+  bench::verbs::options verbs;
   bench::security::options security;
   bench::alone::options alone;
   bool list = false;
@@ -259,6 +261,15 @@ int measure(int argc, char** argv) {
       ->check(CLI::IsMember({"rtt", "rtt-apart", "bcast", "pull", "flood"}));
   add_common(*security, a);
 
+  auto* verbs =
+      app.add_subcommand("verbs", "two processes over RDMA devices of this machine: ./dev verbs --bench");
+  verbs->add_option("--host", a.verbs.hosts, "the addresses of two devices")->delimiter(',')->expected(2);
+  verbs->add_option("--case", a.verbs.cases, "rtt, pull, pull-copied, idle, one or several")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"rtt", "pull", "pull-copied", "idle"}));
+  verbs->add_option("--at-once", a.verbs.pulls_at_once, "pulls at once")->check(CLI::Range(1, 8));
+  add_common(*verbs, a);
+
   auto* coro = app.add_subcommand("coro", "the coroutine layer beside Asio's");
   add_common(*coro, a);
   auto* gossip = app.add_subcommand("gossip", "merging vectors of ages, and a cycle of gossip over UDP");
@@ -309,6 +320,7 @@ int measure(int argc, char** argv) {
   if (*bulk_bcast) return finish(bench::bulk_bcast::run(a.common, a.bulk_bcast));
   if (*stream) return finish(bench::stream::run(a.common, a.stream));
   if (*security) return finish(bench::security::run(a.common, a.security));
+  if (*verbs) return finish(bench::verbs::run(a.common, a.verbs));
   if (*coro) return finish(bench::coro::run(a.common));
   if (*gossip) return finish(bench::gossip::run(a.common, a.gossip));
   if (*alone) return finish(bench::alone::run(a.common, a.alone));

@@ -49,12 +49,15 @@ inline scoll::node_options node_identity(std::uint32_t index, const std::string&
   return o;
 }
 
-/// Publishes where this process listens and makes the other processes known: `add(id, address)`.
+/// Publishes where this process listens and makes the other processes known: `add(id, address)`. `hosts` are the
+/// addresses of all processes; empty: all are on loopback.
 template <class Add>
-void introduce(member& me, const std::string& listening, Add&& add) {
+void introduce(member& me, const std::string& listening, Add&& add,
+               const std::vector<std::string>& hosts = {}) {
   me.publish(static_cast<std::uint16_t>(std::stoi(listening.substr(listening.rfind(':') + 1))));
   for (std::uint32_t i = 0; i < me.count(); ++i) {
-    if (i != me.index()) add(i + 1, "127.0.0.1:" + std::to_string(me.port(i)));
+    const std::string host = hosts.empty() ? "127.0.0.1" : hosts.at(i);
+    if (i != me.index()) add(i + 1, host + ':' + std::to_string(me.port(i)));
   }
   me.ready();
 }

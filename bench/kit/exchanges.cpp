@@ -15,8 +15,9 @@ using namespace scoll::transport;
 
 class exchanger final : public endpoint_process {
  public:
-  exchanger(member& me, std::uint32_t size, const std::string& congestion_control, const std::string& keys)
-      : endpoint_process(me, congestion_control, identity(me.index(), keys)), bytes_(size) {}
+  exchanger(member& me, std::uint32_t size, const std::string& congestion_control, const std::string& keys,
+            const std::vector<std::string>& hosts)
+      : endpoint_process(me, congestion_control, identity(me.index(), keys), hosts), bytes_(size) {}
 
   void run() { run_as(*this); }
 
@@ -47,9 +48,9 @@ class exchanger final : public endpoint_process {
 }  // namespace
 
 void play_exchanges(member& me, std::uint32_t size, const std::string& congestion_control,
-                    const std::string& keys) {
+                    const std::string& keys, const std::vector<std::string>& hosts) {
   // The objects are not destroyed: the process ends without an orderly shutdown.
-  (new exchanger(me, size, congestion_control, keys))->run();
+  (new exchanger(me, size, congestion_control, keys, hosts))->run();
 }
 
 }  // namespace bench

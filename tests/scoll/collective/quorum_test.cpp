@@ -342,9 +342,9 @@ TEST_CASE("stragglers end with their group, with its revoke, and with their node
     c.run(g.revoke(7)).value();
   }
   SECTION("the root shuts down") {
-    auto rest = r.rest();
+    auto of_all = r.rest();
     CHECK(c.stop(0));
-    CHECK(c.run(std::move(rest)).state(4) != member_state::pending);
+    CHECK(c.run(std::move(of_all)).state(4) != member_state::pending);
     return;
   }
   const outcome rest = c.run(r.rest());

@@ -13,10 +13,10 @@ constexpr time_point start{100s};
 constexpr nanoseconds patience = 100ms;
 
 /// `peers` lose the rail, each a tenth of a second after the one before. True if it is in doubt then.
-bool lost_by(own_rail& rail, int peers, bool all_of_two, nanoseconds step = 100ms) {
-  for (int i = 0; i < peers; ++i) {
-    const time_point now = start + i * step;
-    rail.lost(static_cast<node_id>(i + 1), now - 50ms, now, [&] { return all_of_two; });
+bool lost_by(own_rail& rail, node_id peers, bool all_of_two, nanoseconds step = 100ms) {
+  for (node_id peer = 1; peer <= peers; ++peer) {
+    const time_point now = start + (peer - 1) * step;
+    rail.lost(peer, now - 50ms, now, [&] { return all_of_two; });
   }
   CHECK_FALSE(rail.dead());
   return rail.in_doubt();
