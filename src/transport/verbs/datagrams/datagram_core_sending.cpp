@@ -103,7 +103,7 @@ std::optional<std::uint32_t> datagram_core::take_slot() noexcept {
 /// Returns how many bytes the datagram has, with its header.
 std::uint32_t datagram_core::fill(std::uint32_t slot, std::span<const std::byte> bytes) noexcept {
   const auto place = device_->send_slot(slot);
-  write(place.first<datagram_header_bytes>(),
+  write_header(place.first<datagram_header_bytes>(),
         {.port = own_name_.port, .host = own_name_.host, .epoch = device_->where.epoch});
   if (!bytes.empty()) std::memcpy(place.data() + datagram_header_bytes, bytes.data(), bytes.size());
   return static_cast<std::uint32_t>(datagram_header_bytes + bytes.size());

@@ -95,6 +95,7 @@ class datagram_names {
     name.where.reset();
     name.in_doubt = false;
     name.nonce = 0;
+    name.asked.reset();
   }
 
  private:

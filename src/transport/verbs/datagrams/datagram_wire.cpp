@@ -14,7 +14,7 @@ constexpr std::size_t checked_bytes = name_message_bytes - sizeof(std::uint64_t)
 static_assert(wire::max_encoded_size<datagram_header> == datagram_header_bytes);
 static_assert(wire::max_encoded_size<name_message> == name_message_bytes);
 
-void write(header_bytes into, const datagram_header& header) noexcept {
+void write_header(header_bytes into, const datagram_header& header) noexcept {
   const auto size = wire::encode_to(into, header);
   SCOLL_ASSERT(size.has_value(), "a header of a datagram does not fit");
 }

@@ -64,7 +64,7 @@ constexpr bool wire_valid(name_message::what kind) noexcept {
 }
 
 using header_bytes = std::span<std::byte, datagram_header_bytes>;
-void write(header_bytes into, const datagram_header& header) noexcept;
+void write_header(header_bytes into, const datagram_header& header) noexcept;
 /// Nothing if the bytes are no header that this version understands.
 std::optional<datagram_header> read_header(std::span<const std::byte> bytes) noexcept;
 
