@@ -170,7 +170,8 @@ void check_restart(cluster& c) {
 
 }  // namespace
 
-TEST_CASE("participants over RDMA see one that is restarted with another queue pair, and nobody else is touched") {
+TEST_CASE(
+    "participants over RDMA see one that is restarted with another queue pair, and nobody else is touched") {
   fake_ports all;
   cluster c(all);
   check_restart(c);
@@ -213,7 +214,8 @@ TEST_CASE("participants over RDMA bear loss, repetition and disorder") {
 TEST_CASE("a participant over RDMA and one over UDP disagree about the participants, and say so") {
   fake_ports all;
   const auto by_rdma = configuration::make({all.name(1), all.name(2)}, least_interval).value();
-  const auto by_udp = configuration::make({all.name(1).substr(8), all.name(2).substr(8)}, least_interval).value();
+  const auto by_udp =
+      configuration::make({all.name(1).substr(8), all.name(2).substr(8)}, least_interval).value();
   CHECK(by_rdma->digest() != by_udp->digest());
 }
 

@@ -48,17 +48,17 @@ struct verbs_port_options {
 
 /// Counts that only a `verbs_port` has, since it was constructed.
 struct verbs_port_statistics {
-  std::uint64_t questions = 0;     ///< that were asked about addresses
-  std::uint64_t answers = 0;       ///< that came to questions of this port
-  std::uint64_t answered = 0;      ///< questions of other ports
-  std::uint64_t restarts = 0;      ///< datagrams by which a peer has shown that it is another life than before
-  std::uint64_t never_known = 0;   ///< datagrams dropped because it was not known in time where they lead
-  std::uint64_t forged = 0;        ///< arrivals dropped: from another port or queue pair than the claimed one
-  std::uint64_t unproven = 0;      ///< arrivals dropped: from an address that nothing is known of
-  std::uint64_t late = 0;          ///< arrivals dropped: of an earlier life
-  std::uint64_t malformed = 0;     ///< arrivals, and messages about addresses, that are none
-  std::uint64_t handles = 0;       ///< address handles that were made
-  std::uint64_t handles_now = 0;   ///< address handles in use
+  std::uint64_t questions = 0;    ///< that were asked about addresses
+  std::uint64_t answers = 0;      ///< that came to questions of this port
+  std::uint64_t answered = 0;     ///< questions of other ports
+  std::uint64_t restarts = 0;     ///< datagrams by which a peer has shown that it is another life than before
+  std::uint64_t never_known = 0;  ///< datagrams dropped because it was not known in time where they lead
+  std::uint64_t forged = 0;       ///< arrivals dropped: from another port or queue pair than the claimed one
+  std::uint64_t unproven = 0;     ///< arrivals dropped: from an address that nothing is known of
+  std::uint64_t late = 0;         ///< arrivals dropped: of an earlier life
+  std::uint64_t malformed = 0;    ///< arrivals, and messages about addresses, that are none
+  std::uint64_t handles = 0;      ///< address handles that were made
+  std::uint64_t handles_now = 0;  ///< address handles in use
   std::uint64_t device_failures = 0;
 };
 
@@ -90,7 +90,7 @@ class verbs_port final : public datagram_port {
   /// address must name one host. Errors: those of `prepare`, and those of the port below.
   status bind(const std::string& address, datagram_events& events) noexcept override;
   std::string bound_address() const override;
-  /// Reads "verbs://10.0.0.1:7002" or "10.0.0.1:7002".
+  /// Reads an address such as "verbs://10.0.0.1:7002". Without verbs:// it is one of another kind of port.
   result<datagram_address> parse(std::string_view text) const override;
   std::string print(const datagram_address& address) const override;
   /// 992 before the device is open; then 32 less than its MTU, or what the options say if that is less.

@@ -48,12 +48,12 @@ std::string to_text(const gid& address) {
 result<std::unique_ptr<opened_device>> opened_device::open(verbs_api& api, const verbs_options& options,
                                                            const std::string& host) {
   std::unique_ptr<opened_device> made;
-  const status opened = open_first(api, options.device,
-                                   [&](const std::string& name, std::unique_ptr<device_context> context) {
-                                     made.reset(new opened_device);
-                                     made->name = name;
-                                     return made->use(std::move(context), options, host);
-                                   });
+  const status opened =
+      open_first(api, options.device, [&](const std::string& name, std::unique_ptr<device_context> context) {
+        made.reset(new opened_device);
+        made->name = name;
+        return made->use(std::move(context), options, host);
+      });
   if (!opened) return opened.error();
   return made;
 }

@@ -131,7 +131,10 @@ TEST_CASE("what is wrong is told with its place") {
   REQUIRE(refused("10.0.0.[1-99999999999]") ==
           "line 1, column 11: a number that is too large in '10.0.0.[1-99999999999]'");
   REQUIRE(refused("10.0.0.[254-256]").find("'10.0.0.256' is no address") != std::string::npos);
-  REQUIRE(refused("verbs://10.0.0.1").find("gossip goes by UDP, so leave out verbs://") != std::string::npos);
+  REQUIRE(refused("ucx://10.0.0.1").find("gossip goes by UDP, or by RDMA with verbs://") !=
+          std::string::npos);
+  REQUIRE(refused("10.0.0.1, verbs://10.0.0.2").find("is by RDMA, unlike those before") != std::string::npos);
+  REQUIRE(refused("verbs://10.0.0.1, 10.0.0.2").find("is by UDP, without verbs://") != std::string::npos);
   REQUIRE(refused("storage-1").find("'storage-1' is no address") != std::string::npos);
   REQUIRE(refused("10.0.0.1", {}) ==
           "line 1, column 1: '10.0.0.1' names no port, and there is no default in '10.0.0.1'");

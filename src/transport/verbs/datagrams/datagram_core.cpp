@@ -143,8 +143,8 @@ void datagram_core::begin_watch() noexcept {
 void datagram_core::on_event() noexcept {
   device_event event;
   while (device_ != nullptr && device_->context->take_event(event)) {
-    const bool of_pair = event.kind == device_event::what::queue_pair_failed &&
-                         event.queue_pair == device_->where.queue_pair;
+    const bool of_pair =
+        event.kind == device_event::what::queue_pair_failed && event.queue_pair == device_->where.queue_pair;
     bool lost_address = false;
     if (event.kind == device_event::what::addresses_changed) {
       const auto still = device_->context->address(device_->port, device_->gid_index);

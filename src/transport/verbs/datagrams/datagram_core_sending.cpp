@@ -42,8 +42,9 @@ status datagram_core::send(const datagram_address& to, std::span<const std::byte
 /// The peer's device would drop what is longer than its MTU, and nobody would be told.
 status datagram_core::check_room(const known_name& name, std::size_t bytes) const noexcept {
   if (!name.where || bytes + datagram_header_bytes <= name.where->mtu) return {};
-  return make_error(errc::too_large, "a datagram of {} bytes, and the MTU of {} is {}: raise it, or set max_bytes",
-                    bytes, address_of(name.name, own_address_).to_string(), name.where->mtu);
+  return make_error(errc::too_large,
+                    "a datagram of {} bytes, and the MTU of {} is {}: raise it, or set max_bytes", bytes,
+                    address_of(name.name, own_address_).to_string(), name.where->mtu);
 }
 
 // ---- names
@@ -104,7 +105,7 @@ std::optional<std::uint32_t> datagram_core::take_slot() noexcept {
 std::uint32_t datagram_core::fill(std::uint32_t slot, std::span<const std::byte> bytes) noexcept {
   const auto place = device_->send_slot(slot);
   write_header(place.first<datagram_header_bytes>(),
-        {.port = own_name_.port, .host = own_name_.host, .epoch = device_->where.epoch});
+               {.port = own_name_.port, .host = own_name_.host, .epoch = device_->where.epoch});
   if (!bytes.empty()) std::memcpy(place.data() + datagram_header_bytes, bytes.data(), bytes.size());
   return static_cast<std::uint32_t>(datagram_header_bytes + bytes.size());
 }

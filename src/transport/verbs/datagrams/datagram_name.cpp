@@ -59,7 +59,7 @@ socket_address address_of(const datagram_name& name, const socket_address& own) 
 
 result<socket_address> parse_name(std::string_view text) {
   const named_address named = split_name(text);
-  if (!named.transport.empty() && named.transport != "verbs")
+  if (named.transport != "verbs")
     return make_error(errc::invalid_argument, "address '{:.60}': expected verbs://10.0.0.1:7002", text);
   return socket_address::parse(named.place);
 }

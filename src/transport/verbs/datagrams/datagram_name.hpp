@@ -29,7 +29,7 @@ std::optional<datagram_name> name_of(const socket_address& address) noexcept;
 /// The address of a name. A link-local one has the scope of `own`.
 socket_address address_of(const datagram_name& name, const socket_address& own) noexcept;
 
-/// Reads a name such as "verbs://10.0.0.1:7002"; the transport may be left out. Error: `invalid_argument`.
+/// Reads a name such as "verbs://10.0.0.1:7002". Error: `invalid_argument`.
 result<socket_address> parse_name(std::string_view text);
 
 }  // namespace scoll::transport::verbs

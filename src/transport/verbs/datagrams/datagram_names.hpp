@@ -104,7 +104,7 @@ class datagram_names {
   std::size_t most_;
   random_generator random_;
   table all_;
-  table::node_type spare_;  // so that a name that comes for one that goes needs no memory
+  table::node_type spare_;                     // so that a name that comes for one that goes needs no memory
   intrusive_list<known_name, by_use> by_use_;  // used longest ago first
 };
 

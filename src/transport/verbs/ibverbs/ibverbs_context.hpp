@@ -71,7 +71,8 @@ class ibverbs_context final : public device_context {
   status set_up(ibv_device& device);
   result<std::uint16_t> full_member_key(std::uint8_t port);
   ibv_qp* create(ibv_qp_init_attr& wanted) noexcept;
-  status make_datagrams_ready(ibv_qp& qp, std::uint16_t partition, std::uint8_t port, std::uint32_t queue_key);
+  status make_datagrams_ready(ibv_qp& qp, std::uint16_t partition, std::uint8_t port,
+                              std::uint32_t queue_key);
   status make_ready_to_receive(ibv_qp& qp, const path_request& path);
   status make_ready_to_send(ibv_qp& qp, const path_request& path);
 

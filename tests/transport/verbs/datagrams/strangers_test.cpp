@@ -22,7 +22,8 @@ class raw_sender {
     context_ = std::move(*api_->open("fake0"));
     completions_ = *context_->make_completion_queue(64);
     receives_ = *context_->make_receive_queue(16);
-    pair_ = *context_->make_datagram_pair({.completions = completions_, .receives = receives_, .sends = 16}, 1);
+    pair_ =
+        *context_->make_datagram_pair({.completions = completions_, .receives = receives_, .sends = 16}, 1);
     memory_ = *context_->register_memory(bytes_, verbs::register_for::messages);
   }
   ~raw_sender() {
@@ -39,7 +40,7 @@ class raw_sender {
   void send(std::uint32_t to, const verbs::whereabouts& where, std::uint32_t claimed, std::uint64_t epoch,
             std::uint32_t key) {
     verbs::write_header(std::span(bytes_).first<verbs::datagram_header_bytes>(),
-          {.port = 7002, .host = fake_gid(claimed), .epoch = epoch});
+                        {.port = 7002, .host = fake_gid(claimed), .epoch = epoch});
     send_raw(to, where, key, verbs::datagram_header_bytes + 4);
   }
   void send_raw(std::uint32_t to, const verbs::whereabouts& where, std::uint32_t key, std::uint32_t size) {
@@ -208,8 +209,7 @@ TEST_CASE("an answer that was not asked for leads nobody astray") {
   false_place.mtu = 4096;
   false_place.epoch = 9;
   const auto answer = [&](std::uint64_t nonce) {
-    return verbs::encoded(
-        {.kind = verbs::name_message::what::answer, .nonce = nonce, .where = false_place});
+    return verbs::encoded({.kind = verbs::name_message::what::answer, .nonce = nonce, .where = false_place});
   };
   speaker.say(1, answer(speaker.nonces[0] + 1));
   other.say(1, answer(speaker.nonces[0]));  // from another address than was asked
@@ -237,9 +237,9 @@ TEST_CASE("a port whose device answers to another address than its name is prove
   place.queue_pair = of_a.queue_pair + 1;  // of the stranger
   place.mtu = 4096;
   place.epoch = 42;
-  speaker.say(1, verbs::encoded({.kind = verbs::name_message::what::answer,
-                                 .nonce = speaker.nonces[0],
-                                 .where = place}));
+  speaker.say(1,
+              verbs::encoded(
+                  {.kind = verbs::name_message::what::answer, .nonce = speaker.nonces[0], .where = place}));
   s.send(1, of_a, 2, 42, of_a.queue_key);
   CHECK(a.heard.size() == 1);
   CHECK(a.counts().unproven == 1);
