@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr std::uint32_t hosts = 4;
+constexpr std::uint32_t member_count = 4;
 
 /// A port for datagrams over RDMA, with what it stands on.
 struct port_of_host {
@@ -65,9 +65,9 @@ class fake_ports final : public rdma_ports {
 };
 
 /// One member of the gossip, which can be ended and started anew.
-class member final : public event_listener {
+class rdma_member final : public event_listener {
  public:
-  member(rdma_ports& all, configuration_ptr shared, std::uint32_t host, std::uint64_t incarnation)
+  rdma_member(rdma_ports& all, configuration_ptr shared, std::uint32_t host, std::uint64_t incarnation)
       : all_(all), own_(all.make(host)), work_(all.ex()) {
     REQUIRE(own_.port->prepare(all.name(host)));
     options o;
@@ -78,14 +78,14 @@ class member final : public event_listener {
     participant_->subscribe(*this);
     work_.spawn(take_part());
   }
-  ~member() {
+  ~rdma_member() {
     stop_.request_stop();
     CHECK(all_.until([&] { return work_.running() == 0; }));
     static_cast<void>(work_.try_join());
     CHECK(ended_.has_value());
   }
-  member(const member&) = delete;
-  member& operator=(const member&) = delete;
+  rdma_member(const rdma_member&) = delete;
+  rdma_member& operator=(const rdma_member&) = delete;
 
   participant& gossip() { return *participant_; }
   verbs_port& port() { return *own_.port; }
@@ -107,24 +107,24 @@ class member final : public event_listener {
   status ended_;
 };
 
-struct cluster {
-  explicit cluster(rdma_ports& p) : all(p) {
+struct rdma_cluster {
+  explicit rdma_cluster(rdma_ports& p) : all(p) {
     std::vector<std::string> names;
-    for (std::uint32_t i = 0; i < hosts; ++i) names.push_back(p.name(i + 1));
+    for (std::uint32_t i = 0; i < member_count; ++i) names.push_back(p.name(i + 1));
     shared = configuration::make(names, least_interval).value();
-    for (std::uint32_t i = 0; i < hosts; ++i) start(i, 1);
+    for (std::uint32_t i = 0; i < member_count; ++i) start(i, 1);
   }
   void start(std::uint32_t index, std::uint64_t incarnation) {
     if (members.size() <= index) members.resize(index + 1);
     members[index].reset();
-    members[index] = std::make_unique<member>(all, shared, index + 1, incarnation);
+    members[index] = std::make_unique<rdma_member>(all, shared, index + 1, incarnation);
   }
   bool all_know_each_other() {
     return std::all_of(members.begin(), members.end(),
-                       [](const auto& m) { return m->gossip().epoch() >= hosts - 1; });
+                       [](const auto& m) { return m->gossip().epoch() >= member_count - 1; });
   }
   bool others_have_news(std::uint32_t than) {
-    for (std::uint32_t i = 0; i < hosts; ++i) {
+    for (std::uint32_t i = 0; i < member_count; ++i) {
       if (i != than && members[i]->events.empty()) return false;
     }
     return true;
@@ -132,11 +132,11 @@ struct cluster {
 
   rdma_ports& all;
   configuration_ptr shared;
-  std::vector<std::unique_ptr<member>> members;
+  std::vector<std::unique_ptr<rdma_member>> members;
 };
 
 /// Starts one of four participants anew, with another queue pair, while the others go on.
-void check_restart(cluster& c) {
+void check_restart(rdma_cluster& c) {
   REQUIRE(c.all.until([&] { return c.all_know_each_other(); }));
   const auto restarted = *c.shared->index_of(c.all.name(2));
   for (auto& m : c.members) m->events.clear();
@@ -144,11 +144,11 @@ void check_restart(cluster& c) {
   REQUIRE(c.all.until([&] { return c.others_have_news(1) && c.all_know_each_other(); }));
   const std::uint64_t until = c.members[0]->gossip().counts().cycles + 20;
   REQUIRE(c.all.until([&] { return c.members[0]->gossip().counts().cycles >= until; }));
-  for (std::uint32_t i = 0; i < hosts; ++i) {
+  for (std::uint32_t i = 0; i < member_count; ++i) {
     const auto& m = *c.members[i];
     INFO("member " << i + 1);
     if (i == 1) {
-      CHECK(m.events.size() == hosts - 1);  // it learns of the others
+      CHECK(m.events.size() == member_count - 1);  // it learns of the others
       continue;
     }
     REQUIRE(m.events.size() == 1);
@@ -173,14 +173,14 @@ void check_restart(cluster& c) {
 TEST_CASE(
     "participants over RDMA see one that is restarted with another queue pair, and nobody else is touched") {
   fake_ports all;
-  cluster c(all);
+  rdma_cluster c(all);
   check_restart(c);
   c.members.clear();
 }
 
 TEST_CASE("participants over RDMA notice that one is gone, and that its device is back") {
   fake_ports all;
-  cluster c(all);
+  rdma_cluster c(all);
   REQUIRE(all.until([&] { return c.all_know_each_other(); }));
   for (auto& m : c.members) m->events.clear();
   all.network().devices.set_port(3, false);
@@ -206,7 +206,7 @@ TEST_CASE("participants over RDMA bear loss, repetition and disorder") {
   all.network().net.common_path().loss_ppm = 50'000;
   all.network().net.common_path().duplicate_ppm = 50'000;
   all.network().net.common_path().reorder_ppm = 100'000;
-  cluster c(all);
+  rdma_cluster c(all);
   check_restart(c);
   c.members.clear();
 }
@@ -257,7 +257,7 @@ class rxe_ports final : public rdma_ports {
 TEST_CASE("participants over the RDMA devices of this machine see that one is restarted", "[.][rxe]") {
   REQUIRE_FALSE(scoll::test::rxe_world::devices().empty());
   rxe_ports all;
-  cluster c(all);
+  rdma_cluster c(all);
   check_restart(c);
   c.members.clear();
 }

@@ -35,8 +35,8 @@ struct verbs_port_options {
   /// The most datagrams on their way out, among them those that wait until it is known where their address
   /// leads, 16 to 4096.
   std::uint32_t send_buffers = 64;
-  /// The most addresses of which it is remembered where they lead, each with an address handle of the device, 32
-  /// to 65536. More can be sent to, but cost a question each time.
+  /// The most addresses of which it is remembered where they lead, each with an address handle of the
+  /// device, 32 to 65536. More can be sent to, but cost a question each time.
   std::uint32_t names = 4096;
   /// The service level, 0 to 15, and the traffic class of what is sent.
   std::uint8_t service_level = 0;
@@ -62,14 +62,14 @@ struct verbs_port_statistics {
   std::uint64_t device_failures = 0;
 };
 
-/// Datagrams over RDMA: a queue pair of unreliable datagrams, and a port below at the same address that tells
-/// others where that queue pair is (docs/verbs.md). An address is a name, "verbs://10.0.0.1:7002", which stays the
-/// same when the process is restarted and its queue pair is another one.
+/// Datagrams over RDMA: a queue pair of unreliable datagrams, and a port below at the same address that
+/// tells others where that queue pair is (docs/verbs.md). An address is a name, "verbs://10.0.0.1:7002",
+/// which stays the same when the process is restarted and its queue pair is another one.
 ///
 /// A datagram to a name of which nothing is known waits for the answer of that name's own port: at most 16
-/// datagrams in all, the latest for each name, and at most a second. Arrivals are accepted only from the device
-/// that the claimed name leads to. Whoever has a process on a host may send in that host's name, so the layers
-/// above must seal what they say.
+/// datagrams in all, the latest for each name, and at most a second. Arrivals are accepted only from the
+/// device that the claimed name leads to. Whoever has a process on a host may send in that host's name, so
+/// the layers above must seal what they say.
 ///
 /// If the device fails, what is under way is lost, `send` counts its datagrams as `send_errors`, and the port
 /// opens the device again, with growing pauses of up to 2 s. Peers notice by themselves.
@@ -80,9 +80,9 @@ class verbs_port final : public datagram_port {
   verbs_port(executor& home, verbs_api& devices, datagram_port& under, verbs_port_options options = {});
   ~verbs_port() override;
 
-  /// Opens the device that has the host of this address, so that `max_datagram_bytes` is known. `bind` does the
-  /// same if this was not called. It blocks for some milliseconds. Errors: `invalid_argument` (an option or the
-  /// address), `not_found` (no device, or none with this address), `unreachable` (its port is down),
+  /// Opens the device that has the host of this address, so that `max_datagram_bytes` is known. `bind` does
+  /// the same if this was not called. It blocks for some milliseconds. Errors: `invalid_argument` (an option
+  /// or the address), `not_found` (no device, or none with this address), `unreachable` (its port is down),
   /// `unsupported` (the device cannot do it), `io_error`; the text says what to do.
   status prepare(const std::string& address) noexcept;
 
@@ -90,13 +90,14 @@ class verbs_port final : public datagram_port {
   /// address must name one host. Errors: those of `prepare`, and those of the port below.
   status bind(const std::string& address, datagram_events& events) noexcept override;
   std::string bound_address() const override;
-  /// Reads an address such as "verbs://10.0.0.1:7002". Without verbs:// it is one of another kind of port.
+  /// Reads an address such as "verbs://10.0.0.1:7002". Without verbs:// it is one of another kind of port,
+  /// and refused.
   result<datagram_address> parse(std::string_view text) const override;
   std::string print(const datagram_address& address) const override;
   /// 992 before the device is open; then 32 less than its MTU, or what the options say if that is less.
   std::size_t max_datagram_bytes() const noexcept override;
-  /// Beside the errors of `datagram_port::send`: `too_large` also if the peer's MTU is smaller, and `busy` also if
-  /// 16 datagrams to other names wait until it is known where they lead.
+  /// Beside the errors of `datagram_port::send`: `too_large` also if the peer's MTU is smaller, and `busy`
+  /// also if 16 datagrams to other names wait until it is known where they lead.
   status send(const datagram_address& to, std::span<const std::byte> bytes) noexcept override;
   void close() noexcept override;
   bool open() const noexcept override;

@@ -40,14 +40,18 @@ struct part {
   std::vector<std::string> all;
 };
 
+/// The name of a transport in front is no part of what is counted.
 part expanded(std::string_view entry, std::size_t begin, std::size_t end, std::size_t most) {
   part p{begin, entry.substr(begin, end - begin), {}};
   if (p.text.empty()) throw range_mistake{begin, "expected an address or an id"};
+  const std::string_view counted = scoll::transport::split_name(p.text).place;
+  const std::size_t name = p.text.size() - counted.size();
   try {
-    p.all = expand_ranges(p.text, most);
+    p.all = expand_ranges(counted, most);
   } catch (const range_mistake& m) {
-    throw range_mistake{begin + m.column, m.what};
+    throw range_mistake{begin + name + m.column, m.what};
   }
+  for (std::string& each : p.all) each.insert(0, p.text.substr(0, name));
   return p;
 }
 

@@ -229,7 +229,7 @@ void datagram_core::begin_errand() noexcept {
   errand_.free(to_free_);
   while (!errand_.full() && !wanting_.empty()) {
     known_name& name = wanting_.pop_front();
-    if (name.leads_somewhere()) {
+    if (name.leads_somewhere() && name.handle == nullptr) {
       errand_.make(name.name, device_->way_to(*name.where));
     } else {
       name.wants_handle = false;
@@ -241,7 +241,8 @@ void datagram_core::begin_errand() noexcept {
 void datagram_core::on_errand_done() noexcept {
   for (const handle_errand::making& each : errand_.made()) {
     known_name* const name = names_.find(each.name);
-    if (name != nullptr) name->wants_handle = false;
+    const bool waits_again = name != nullptr && static_cast<list_hook<wanting_handle>&>(*name).linked();
+    if (name != nullptr && !waits_again) name->wants_handle = false;
     if (each.made == nullptr) continue;
     ++counts_.handles;
     const bool wanted = has_device() && name != nullptr && name->leads_somewhere() &&

@@ -55,6 +55,14 @@ class raw_sender {
     all_.clock.run_for(1ms);
   }
   std::array<std::byte, 128>& bytes() noexcept { return bytes_; }
+  /// How the datagrams that were sent since the last call have completed.
+  std::vector<verbs::completion::result> completed() {
+    std::array<verbs::completion, 16> done;
+    const int count = context_->poll(completions_, done);
+    std::vector<verbs::completion::result> all;
+    for (int i = 0; i < count; ++i) all.push_back(done[static_cast<std::size_t>(i)].outcome);
+    return all;
+  }
 
  private:
   fake_hosts& all_;
@@ -122,6 +130,22 @@ TEST_CASE("a datagram with a wrong queue key is dropped by the device, and nobod
   CHECK(h.devices.statistics().wrong_queue_keys == 1);
   s.send(1, where, 2, 77, where.queue_key);
   CHECK(a.heard.size() == 1);  // whoever asks under its own address is somebody
+}
+
+TEST_CASE("a datagram that is longer than the MTU is sent with success, and vanishes") {
+  fake_hosts h;
+  rdma_host a(h, 1);
+  a.bind();
+  name_speaker asker(h, 2);
+  const verbs::whereabouts where = asker.ask(1);
+  raw_sender s(h, 2);
+  h.devices.set_mtu(64);
+  s.send_raw(1, where, where.queue_key, 65);
+  CHECK(s.completed() == std::vector{verbs::completion::result::success});
+  CHECK(h.devices.statistics().datagrams_too_long == 1);
+  s.send_raw(1, where, where.queue_key, 64);
+  CHECK(s.completed() == std::vector{verbs::completion::result::success});
+  CHECK(h.devices.statistics().datagrams == 1);
 }
 
 TEST_CASE("a datagram must come from the device of the name that it claims") {
