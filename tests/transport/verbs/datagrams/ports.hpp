@@ -48,6 +48,13 @@ struct fake_hosts {
   fake_verbs devices{net};
 };
 
+/// The numbers from 0 on, so many.
+inline std::vector<std::uint32_t> up_to(std::uint32_t count) {
+  std::vector<std::uint32_t> all;
+  for (std::uint32_t i = 0; i < count; ++i) all.push_back(i);
+  return all;
+}
+
 /// A host with a port for datagrams over RDMA. Each datagram carries a number.
 struct rdma_host final : datagram_events {
   struct arrival {
