@@ -198,6 +198,7 @@ void datagram_core::forget_all_handles() noexcept {
 
 /// One after the other: nobody waits for the device any more; nobody makes handles with it; it is put away.
 void datagram_core::end_device() noexcept {
+  if (linger_timer_.armed()) home_.disarm(linger_timer_);
   if (device_ == nullptr) return end_if_done();
   if (watching_) {
     if (!std::exchange(ending_watch_, true)) device_->context->stop_waking(watch_ended_);
@@ -249,7 +250,6 @@ void datagram_core::close() noexcept {
 
 void datagram_core::end_if_done() noexcept {
   if (state_ != state::ending || device_ != nullptr || job_.under_way()) return;
-  if (linger_timer_.armed()) home_.disarm(linger_timer_);
   bound_address_.clear();
   state_ = state::closed;
 }

@@ -255,8 +255,8 @@ void datagram_core::on_errand_done() noexcept {
     }
   }
   errand_.finish();
-  if (!has_device() || state_ != state::open) return end_device();
-  begin_errand();
+  if (has_device() && state_ == state::open) return begin_errand();
+  if (!linger_timer_.armed()) end_device();
 }
 
 void datagram_core::attach(known_name& name, const handle_errand::making& made) noexcept {

@@ -107,6 +107,24 @@ TEST_CASE("a port ends at any moment, and datagrams of its last turn still leave
   }
 }
 
+TEST_CASE("a port that closes while a handle is being made still sends what it was given") {
+  fake_hosts h(64, 1us);
+  rdma_host a(h, 1), b(h, 2), c(h, 3);
+  a.bind();
+  b.bind();
+  c.bind();
+  REQUIRE(a.send(2, 0));
+  h.clock.run_for(1ms);
+  h.net.common_path().model.ps_per_byte = 1'000'000;  // a datagram takes 132 us
+  h.devices.set_control_time(50us);
+  REQUIRE(a.send(3, 0));
+  h.clock.run_for(300us);  // its question is answered, and its handle being made
+  for (std::uint32_t i = 1; i < 10; ++i) REQUIRE(a.send(2, i));
+  a.port.close();
+  h.clock.run_for(10ms);
+  CHECK(b.numbers() == up_to(10));
+}
+
 TEST_CASE("the owner of a port may close it while it is told of a datagram") {
   fake_hosts h;
   rdma_host a(h, 1), b(h, 2);
