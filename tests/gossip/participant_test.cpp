@@ -12,6 +12,7 @@
 #include "tests/catch.hpp"
 #include "tests/support/allocation_counter.hpp"
 #include "tests/transport/io/on_reactor.hpp"
+#include "tests/transport/verbs/datagrams/ports.hpp"
 #include "transport/io/reactor.hpp"
 #include "transport/io/udp_port.hpp"
 #include "transport/sim/sim_datagram.hpp"
@@ -26,22 +27,60 @@ using std::chrono::seconds;
 
 namespace {
 
+/// What carries the messages of a simulated cluster.
+enum class carrier : std::uint8_t { udp, rdma };
+
+carrier any_carrier() {
+  return GENERATE(carrier::udp, carrier::rdma);
+}
+
+std::string address_by(carrier by, std::uint32_t index) {
+  return by == carrier::udp ? sim_network::address_of(index) : ports::name_of_host(index);
+}
+
+/// A port of either kind, with what it stands on.
+struct any_port {
+  any_port(carrier by, sim_executor& home, sim_datagrams& network, fake_verbs& devices) {
+    if (by == carrier::udp) {
+      plain.emplace(network, home);
+      return;
+    }
+    api = devices.api(home, home.host());
+    under.emplace(network, home, home.host());
+    rdma.emplace(home, *api, *under);
+    REQUIRE(rdma->prepare(address_by(by, home.host())));
+  }
+  datagram_port& get() { return plain ? static_cast<datagram_port&>(*plain) : *rdma; }
+
+  std::optional<sim_datagram_port> plain;
+  std::shared_ptr<verbs_api> api;
+  std::optional<fake_udp_port> under;
+  std::optional<verbs_port> rdma;
+};
+
 /// One life of a host with a participant on it.
 struct host final : event_listener {
-  host(sim_world& world, sim_datagrams& network, std::uint32_t index, configuration_ptr shared,
-       std::uint64_t incarnation)
+  host(sim_world& world, carrier by, sim_datagrams& network, fake_verbs& devices, std::uint32_t index,
+       configuration_ptr shared, std::uint64_t incarnation)
       : home(world, index, {}),
-        port(network, home),
-        member(home, port, std::move(shared), sim_network::address_of(index), chosen(index, incarnation)),
+        own(by, home, network, devices),
+        member(home, own.get(), std::move(shared), address_by(by, index), chosen(index, incarnation)),
         work(home) {
     member.subscribe(*this);
     home.enter([&] { work.spawn(take_part()); });
   }
+  /// Over UDP it crashes. Hardware lets go of a port only in the world's time, so over RDMA it ends.
   ~host() {
-    port.crash();
-    home.detach();
-    stop.request_stop();
-    static_cast<void>(home.run_isolated([&] { return work.running() == 0; }, 10'000));
+    if (own.rdma) {
+      home.enter([&] { stop.request_stop(); });
+      for (int i = 0; i < 1000 && work.running() != 0; ++i)
+        home.world().run_until(home.world().now() + milliseconds(1));
+    } else {
+      own.plain->crash();
+      home.detach();
+      stop.request_stop();
+      static_cast<void>(home.run_isolated([&] { return work.running() == 0; }, 10'000));
+    }
     static_cast<void>(work.try_join());
   }
 
@@ -58,7 +97,7 @@ struct host final : event_listener {
   void on_liveness(const liveness_event& e) noexcept override { events.push_back(e); }
 
   sim_executor home;
-  sim_datagram_port port;
+  any_port own;
   participant member;
   stop_source stop;
   scope work;
@@ -67,9 +106,9 @@ struct host final : event_listener {
 };
 
 struct hosts {
-  explicit hosts(std::uint32_t count) : world(5, count) {
+  explicit hosts(std::uint32_t count, carrier carried_by = carrier::udp) : by(carried_by), world(5, count) {
     std::vector<std::string> names;
-    for (std::uint32_t i = 0; i < count; ++i) names.push_back(sim_network::address_of(i));
+    for (std::uint32_t i = 0; i < count; ++i) names.push_back(address_by(by, i));
     shared = configuration::make(names, least_interval).value();
     network.common_path().model.latency = milliseconds(2);
     for (std::uint32_t i = 0; i < count; ++i) boot(i, 1);
@@ -77,13 +116,15 @@ struct hosts {
   void boot(std::uint32_t index, std::uint64_t incarnation) {
     if (all.size() <= index) all.resize(index + 1);
     all[index].reset();
-    all[index] = std::make_unique<host>(world, datagrams, index, shared, incarnation);
+    all[index] = std::make_unique<host>(world, by, datagrams, devices, index, shared, incarnation);
   }
   void run_for(nanoseconds d) { world.run_until(world.now() + d); }
 
+  carrier by;
   sim_world world;
   sim_network network{world, 4096};
   sim_datagrams datagrams{network};
+  fake_verbs devices{network};
   configuration_ptr shared;
   std::vector<std::unique_ptr<host>> all;
 };
@@ -91,7 +132,7 @@ struct hosts {
 }  // namespace
 
 TEST_CASE("participants start together, notice a death and a return, and end") {
-  hosts h(12);
+  hosts h(12, any_carrier());
   h.run_for(seconds(2));
   for (const auto& one : h.all) CHECK(one->member.counts().messages_sent == 0);  // stealth
   h.run_for(seconds(4));
@@ -132,11 +173,11 @@ TEST_CASE("participants start together, notice a death and a return, and end") {
   h.run_for(milliseconds(10));
   REQUIRE(h.all[0]->ended);
   CHECK(h.all[0]->ended->has_value());
-  CHECK_FALSE(h.all[0]->port.open());
+  CHECK_FALSE(h.all[0]->own.get().open());
 }
 
 TEST_CASE("who waits for a participant to take part is told when it does, or that it will not") {
-  hosts h(4);
+  hosts h(4, any_carrier());
   host& one = *h.all[0];
   host& two = *h.all[1];
   std::vector<status> told;
@@ -223,8 +264,8 @@ TEST_CASE("what a participant cannot start with is refused with the reason") {
 }
 
 TEST_CASE("a running participant allocates nothing") {
-  hosts h(16);
-  h.run_for(seconds(8));
+  hosts h(16, any_carrier());
+  h.run_for(seconds(h.by == carrier::udp ? 8 : 60));  // over RDMA, all have sent to all
   const std::size_t before = allocation_counter::on_this_thread();
   h.run_for(seconds(10));
   CHECK(allocation_counter::on_this_thread() == before);

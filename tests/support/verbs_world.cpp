@@ -23,6 +23,7 @@ fake_verbs_world::~fake_verbs_world() {
   CHECK(seen.stalled_reads == 0);
   CHECK(seen.overruns == 0);
   CHECK(seen.queue_pairs == 0);
+  CHECK(seen.address_handles == 0);
 }
 
 std::unique_ptr<transport::rail> fake_verbs_world::make_rail(node_id node) {

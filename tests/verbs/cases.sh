@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs in the machine that vm.py boots: the cases that run over any transport, over soft-RoCE devices, on both engines; what needs real
-# devices, processes and cables; and shard servers.
+# devices, processes and cables; gossip; and shard servers.
 # No receiver may ever have been without a place for what arrived, which the counters of the devices say.
 # usage: cases.sh FOLDER_OF_PROGRAMS
 set -uo pipefail
@@ -33,6 +33,8 @@ files=(session session_life notice client hostile piece_order piece_end transfer
 cases=$(printf '[#%s_test][reactor],' "${files[@]}")
 run transport "$bin/tests_transport" "-#" "${cases%,}"
 run "deaths, cables" "$bin/tests_transport" "[rxe]"
+run gossip "$bin/tests_gossip" "[rxe]"
+run "gossip, daemons" tests/verbs/gossip.sh "$bin"
 run collective "$bin/tests_collective" "[world]~[slow]"
 run "shard servers" tests/verbs/shard_servers.sh "$bin"
 SCOLL_REACTOR_BACKEND=poll run "transport, by poll" "$bin/tests_transport" "-#" "[#session_test][reactor],[#transfer_test][reactor]"

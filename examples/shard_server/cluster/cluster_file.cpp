@@ -71,8 +71,11 @@ cluster_node read_node(const toml::table& table, std::size_t position, const fs:
   if (id <= 0) from.refuse("id", "must be 1 or more");
   node.id = static_cast<scoll::node_id>(id);
   node.addresses = read_addresses(table, from);
-  for (const std::string& each : node.addresses)
+  for (const std::string& each : node.addresses) {
     node.places.push_back(place_of(from, from.has("address") ? "address" : "addresses", each));
+    const bool rdma = scoll::transport::split_name(each).transport == "verbs";
+    node.gossip.push_back(rdma ? "verbs://" + node.places.back() : node.places.back());
+  }
   node.address = node.places.front();
   node.control = folder / from.need<std::string>("control");
   node.where = {read_place(from, "zone"), read_place(from, "host")};

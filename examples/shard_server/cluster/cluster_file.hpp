@@ -20,7 +20,8 @@ namespace shard {
 struct cluster_node {
   scoll::node_id id = 0;
   std::vector<std::string> addresses;  ///< one for each rail, in the order of the rails, as the file says
-  std::vector<std::string> places;     ///< the same without the names of transports; gossip is there, too
+  std::vector<std::string> places;     ///< the same without the names of transports
+  std::vector<std::string> gossip;     ///< where gossip is: `places`, with verbs:// if it goes by RDMA
   std::string address;                 ///< the first of `places`: numeric, with port
   std::filesystem::path control;       ///< UNIX socket; relative ones are below the cluster file's folder
   scoll::member_place where;           ///< its zone and host; 0 if the file does not say

@@ -14,24 +14,24 @@ namespace gossip = scoll::gossip;
 
 constexpr std::uint8_t network_control = 48;  // CS6, so that gossip does not wait behind data
 
-using port_list = std::vector<std::unique_ptr<scoll::transport::udp_port>>;
+using port_list = std::vector<std::unique_ptr<scoll::kit::gossip_port>>;
 
 /// A port for each address of this server, on the device of its rail.
 port_list ports_of(scoll::transport::reactor& loop, const cluster_node& place,
-                   const std::vector<scoll::rail_entry>& rails) {
+                   const std::vector<scoll::rail_entry>& rails, scoll::transport::verbs_api* devices) {
   port_list ports;
-  for (std::size_t i = 0; i < place.places.size(); ++i) {
+  for (std::size_t i = 0; i < place.gossip.size(); ++i) {
     scoll::transport::udp_options options;
     options.dscp = network_control;
     if (i < rails.size()) options.device = rails[i].device;
-    ports.push_back(std::make_unique<scoll::transport::udp_port>(loop, options));
+    ports.push_back(std::make_unique<scoll::kit::gossip_port>(loop, place.gossip[i], options, devices));
   }
   return ports;
 }
 
 std::vector<scoll::transport::datagram_port*> pointers_to(const port_list& ports) {
   std::vector<scoll::transport::datagram_port*> all;
-  for (const auto& each : ports) all.push_back(each.get());
+  for (const auto& each : ports) all.push_back(&each->port());
   return all;
 }
 
@@ -45,7 +45,7 @@ gossip::configuration_ptr shared_by_all(const cluster_config& config) {
       std::ranges::all_of(config.nodes, [](const cluster_node& each) { return each.places.size() == 1; });
   std::vector<gossip::participant_entry> entries;
   for (const cluster_node& each : config.nodes)
-    entries.push_back({one_each ? gossip::participant_id{0} : each.id, each.places});
+    entries.push_back({one_each ? gossip::participant_id{0} : each.id, each.gossip});
   return gossip::configuration::of_entries(std::move(entries), config.gossip_interval).value();
 }
 
@@ -56,7 +56,7 @@ gossip::participant_id id_in(const gossip::configuration& shared, const std::str
 std::vector<scoll::gossip_address> gossip_addresses_of(const cluster_config& config) {
   std::vector<scoll::gossip_address> nodes;
   nodes.reserve(config.nodes.size());
-  for (const cluster_node& node : config.nodes) nodes.push_back({node.id, node.address});
+  for (const cluster_node& node : config.nodes) nodes.push_back({node.id, node.gossip.front()});
   return nodes;
 }
 
@@ -78,24 +78,29 @@ gossip::options options_of(const scoll::node& node, std::optional<gossip::aead_s
 
 heartbeat::heartbeat(scoll::transport::reactor& loop, const cluster_config& config, scoll::node& node,
                      const std::vector<scoll::rail_entry>& rails,
-                     const scoll::transport::security_options& security)
-    : heartbeat(loop, config, shared_by_all(config), node, rails, security) {}
+                     const scoll::transport::security_options& security, scoll::transport::verbs_api* devices)
+    : heartbeat(loop, config, shared_by_all(config), node, rails, security, devices) {}
 
 heartbeat::heartbeat(scoll::transport::reactor& loop, const cluster_config& config,
                      const gossip::configuration_ptr& shared, scoll::node& node,
                      const std::vector<scoll::rail_entry>& rails,
-                     const scoll::transport::security_options& security)
-    : ports_(ports_of(loop, place_of(config, node.id()), rails)),
+                     const scoll::transport::security_options& security, scoll::transport::verbs_api* devices)
+    : ports_(ports_of(loop, place_of(config, node.id()), rails, devices)),
       seal_(seal_of(security, *shared)),
-      participant_(loop, pointers_to(ports_), shared, id_in(*shared, place_of(config, node.id()).address),
-                   options_of(node, seal_)),
+      participant_(loop, pointers_to(ports_), shared,
+                   id_in(*shared, place_of(config, node.id()).gossip.front()), options_of(node, seal_)),
       follower_(scoll::follow(node, participant_, gossip_addresses_of(config)).value()) {
   participant_.subscribe(*this);
   if (seal_) seal_->follow(security.keys);  // as the node does
 }
 
 scoll::task<scoll::status> heartbeat::run(scoll::stop_token stop) {
-  return gossip::run(participant_, stop);
+  for (const auto& each : ports_) {
+    const scoll::status prepared = each->prepare();
+    if (!prepared) co_return prepared;
+  }
+  const scoll::status ended = co_await gossip::run(participant_, stop);
+  co_return ended;
 }
 
 scoll::task<scoll::status> heartbeat::active(scoll::stop_token stop) {

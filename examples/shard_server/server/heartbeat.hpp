@@ -16,21 +16,25 @@
 #include "scoll/follow.hpp"
 #include "scoll/node.hpp"
 #include "scoll/rail_entry.hpp"
+#include "tools/common/gossip_port.hpp"
 #include "transport/io/reactor.hpp"
-#include "transport/io/udp_port.hpp"
 
 namespace shard {
 
-/// This server's participant in the cluster's gossip, over UDP on the port numbers that its links use over
-/// TCP, on each of its rails. It reports each change to the node and to the log.
+/// This server's participant in the cluster's gossip, on each of its rails: by RDMA if the links of the rail go by
+/// RDMA, and otherwise by UDP, on the port numbers that the links use over TCP. It reports each change to the node
+/// and to the log.
 class heartbeat final : private scoll::gossip::event_listener {
  public:
-  /// With a security mode, the messages are sealed by its ring. Throws `scoll::failure` for addresses, an
+  /// With a security mode, the messages are sealed by its ring. `devices` may be null if no own address begins
+  /// with verbs://. Throws `scoll::failure` for addresses, an
   /// interval or a ring that cannot be used.
   heartbeat(scoll::transport::reactor& loop, const cluster_config& config, scoll::node& node,
-            const std::vector<scoll::rail_entry>& rails, const scoll::transport::security_options& security);
+            const std::vector<scoll::rail_entry>& rails, const scoll::transport::security_options& security,
+            scoll::transport::verbs_api* devices);
 
-  /// Runs until it is stopped, which counts as success.
+  /// Runs until it is stopped, which counts as success. It opens the RDMA devices first, which may block for some
+  /// milliseconds.
   scoll::task<scoll::status> run(scoll::stop_token stop);
 
   /// Waits until this server takes part; it first listens for a while after its start. Errors: `closed` (it
@@ -46,10 +50,11 @@ class heartbeat final : private scoll::gossip::event_listener {
  private:
   heartbeat(scoll::transport::reactor& loop, const cluster_config& config,
             const scoll::gossip::configuration_ptr& shared, scoll::node& node,
-            const std::vector<scoll::rail_entry>& rails, const scoll::transport::security_options& security);
+            const std::vector<scoll::rail_entry>& rails, const scoll::transport::security_options& security,
+            scoll::transport::verbs_api* devices);
   void on_liveness(const scoll::gossip::liveness_event& e) noexcept override;
 
-  std::vector<std::unique_ptr<scoll::transport::udp_port>> ports_;  // one for each address of this server
+  std::vector<std::unique_ptr<scoll::kit::gossip_port>> ports_;  // one for each address of this server
   std::optional<scoll::gossip::aead_seal> seal_;
   scoll::gossip::participant participant_;
   scoll::follower follower_;

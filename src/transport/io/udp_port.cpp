@@ -5,6 +5,7 @@
 
 #include "scoll/coro/error_format.hpp"
 #include "transport/io/check_range.hpp"
+#include "transport/io/datagram_socket.hpp"
 
 namespace scoll::transport {
 namespace {
@@ -14,18 +15,6 @@ constexpr std::size_t most_send_buffers = 4096;
 constexpr std::size_t most_dscp = 63;
 // The pause after a failed receive: long enough not to spin, and short for a datagram that waits.
 constexpr nanoseconds receive_retry = std::chrono::milliseconds(50);
-
-datagram_address to_datagram(const socket_address& address) noexcept {
-  return datagram_address::of(std::as_bytes(
-      std::span(reinterpret_cast<const char*>(address.data()), static_cast<std::size_t>(address.size()))));
-}
-
-socket_address to_socket(const datagram_address& address) noexcept {
-  const auto bytes = address.bytes();
-  if (bytes.size() < sizeof(sockaddr_in)) return {};
-  return socket_address::from(reinterpret_cast<const sockaddr*>(bytes.data()),
-                              static_cast<socklen_t>(bytes.size()));
-}
 
 }  // namespace
 

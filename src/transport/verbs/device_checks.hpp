@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "transport/verbs/verbs_api.hpp"
 #include "transport/verbs/verbs_options.hpp"
@@ -17,6 +20,21 @@ status check_limits(const device_limits& limits, const std::string& device, cons
 
 /// `unreachable`: the port is down.
 status check_port(const port_facts& port, const std::string& device, std::uint8_t number);
+
+/// Opens the device of that name; without a name all in order, until one is fit. If there is only one to try, its
+/// error is the answer. `use`: `status (const std::string& name, std::unique_ptr<device_context>)`.
+template <class Use>
+status open_first(verbs_api& api, const std::string& device, const Use& use) {
+  const std::vector<std::string> names = device.empty() ? api.device_names() : std::vector{device};
+  status outcome =
+      error(errc::not_found, "verbs: no RDMA device: load its driver, or add one with 'rdma link add'");
+  for (const std::string& each : names) {
+    auto opened = api.open(each);
+    outcome = opened ? use(each, std::move(*opened)) : status(opened.error());
+    if (outcome) break;
+  }
+  return outcome;
+}
 
 struct chosen_address {
   gid address{};

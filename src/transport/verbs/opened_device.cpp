@@ -45,28 +45,17 @@ std::string to_text(const gid& address) {
   return text.data();
 }
 
-/// Tries the devices in order. If there is only one to try, its error is the answer.
 result<std::unique_ptr<opened_device>> opened_device::open(verbs_api& api, const verbs_options& options,
                                                            const std::string& host) {
-  const std::vector<std::string> names =
-      options.device.empty() ? api.device_names() : std::vector{options.device};
-  if (names.empty()) {
-    return error(errc::not_found, "verbs: no RDMA device: load its driver, or add one with 'rdma link add'");
-  }
-  error failed;
-  for (const std::string& each : names) {
-    auto opened = api.open(each);
-    if (!opened) {
-      failed = opened.error();
-      continue;
-    }
-    std::unique_ptr<opened_device> made(new opened_device);
-    made->name = each;
-    const status usable = made->use(std::move(*opened), options, host);
-    if (usable) return made;
-    failed = usable.error();
-  }
-  return failed;
+  std::unique_ptr<opened_device> made;
+  const status opened =
+      open_first(api, options.device, [&](const std::string& name, std::unique_ptr<device_context> context) {
+        made.reset(new opened_device);
+        made->name = name;
+        return made->use(std::move(context), options, host);
+      });
+  if (!opened) return opened.error();
+  return made;
 }
 
 status opened_device::use(std::unique_ptr<device_context> opened, const verbs_options& options,

@@ -56,6 +56,8 @@ struct queue_pair_object {
   std::uint32_t number = 0;
   std::uint32_t inline_bytes = 0;  ///< granted
 };
+/// The way of datagrams to a port.
+struct address_handle {};
 
 /// How an operation ended. Of one that has failed only `outcome`, `tag`, `queue_pair` and `vendor_error` are
 /// valid.
@@ -75,6 +77,8 @@ struct completion {
   std::uint32_t immediate = 0;
   std::uint32_t bytes = 0;
   std::uint32_t vendor_error = 0;
+  std::uint32_t source_pair = 0;   ///< of a datagram that was received
+  bool has_global_header = false;  ///< of a datagram: its first 40 bytes say where it comes from
 };
 
 /// A SEND with immediate data. Its memory must stay until it has completed, unless it is sent inline.
@@ -111,6 +115,38 @@ struct queue_pair_request {
   std::uint32_t sends = 0;            ///< or READs
   std::uint32_t inline_bytes = 0;     ///< wanted
   bool serves_reads = false;          ///< the peer may READ what it has a key for
+};
+
+/// A queue pair of datagrams. A datagram that arrives needs a place for 40 bytes more than it has, and one whose
+/// queue key is another one is dropped by the device.
+struct datagram_pair_request {
+  completion_queue* completions = nullptr;
+  receive_queue* receives = nullptr;
+  std::uint32_t sends = 0;
+  std::uint32_t inline_bytes = 0;  ///< wanted
+  std::uint32_t queue_key = 0;
+};
+
+struct address_request {
+  std::uint8_t port = 1;
+  gid remote{};
+  std::uint16_t remote_lid = 0;
+  std::uint32_t gid_index = 0;
+  std::uint8_t service_level = 0;
+  std::uint8_t traffic_class = 0;
+};
+
+/// A datagram on its way out. Its memory and its address handle must stay until it has completed; its memory
+/// need not if it is sent inline. A datagram of more bytes than the MTU completes with success and is lost.
+struct datagram_request {
+  std::uint64_t tag = 0;
+  const std::byte* data = nullptr;
+  std::uint32_t size = 0;
+  std::uint32_t local_key = 0;
+  address_handle* to = nullptr;
+  std::uint32_t queue_pair = 0;  ///< of the receiver
+  std::uint32_t queue_key = 0;
+  bool inlined = false;
 };
 
 /// The path of a queue pair to its peer.
@@ -170,8 +206,13 @@ class device_context {
   virtual result<queue_pair_object*> make_queue_pair(const queue_pair_request& what, std::uint8_t port) = 0;
   /// Connects a queue pair: it is ready to receive, and to send.
   virtual status connect(queue_pair_object* pair, const path_request& path) = 0;
+  /// Makes a queue pair of datagrams, which is ready to receive and to send.
+  virtual result<queue_pair_object*> make_datagram_pair(const datagram_pair_request& what,
+                                                        std::uint8_t port) = 0;
   /// When it returns, the device touches no memory for this queue pair any more.
   virtual void destroy(queue_pair_object* pair) noexcept = 0;
+  virtual result<address_handle*> make_address_handle(const address_request& to) = 0;
+  virtual void destroy(address_handle* handle) noexcept = 0;
 
   /// Posts receives in order. Returns how many were posted.
   virtual std::size_t post(receive_queue* queue, std::span<const receive_request> receives) noexcept = 0;
@@ -180,6 +221,8 @@ class device_context {
   virtual std::size_t post(queue_pair_object* pair, std::span<const send_request> sends) noexcept = 0;
   /// Likewise for READs, each of which completes, in order.
   virtual std::size_t post(queue_pair_object* pair, std::span<const read_request> reads) noexcept = 0;
+  /// Likewise for datagrams, each of which completes.
+  virtual std::size_t post(queue_pair_object* pair, std::span<const datagram_request> sends) noexcept = 0;
   /// Takes completions from a queue. Returns their number, or -1 if the queue has failed.
   virtual int poll(completion_queue* queue, std::span<completion> into) noexcept = 0;
   /// The next completion of the queue wakes who waits.

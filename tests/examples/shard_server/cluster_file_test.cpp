@@ -38,16 +38,18 @@ TEST_CASE("a server of a cluster file has one address or several") {
   CHECK(two.addresses == addresses{"127.20.0.1:7001", "127.21.0.1:7001"});
 }
 
-TEST_CASE("addresses of a cluster file may name their transport, which gossip does not") {
+TEST_CASE("addresses of a cluster file may name their transport, which gossip takes, too") {
   const cluster_node both = node_of("addresses = [\"10.0.0.1:7001\", \"verbs://10.0.0.1:7002\"]");
   CHECK(both.addresses == addresses{"10.0.0.1:7001", "verbs://10.0.0.1:7002"});
   CHECK(both.places == addresses{"10.0.0.1:7001", "10.0.0.1:7002"});
+  CHECK(both.gossip == addresses{"10.0.0.1:7001", "verbs://10.0.0.1:7002"});
   const auto rails = rails_of(both, {}).value();
   REQUIRE(rails.size() == 2);
   CHECK(rails[0] == scoll::rail_entry{"a", "10.0.0.1:7001", 0, "", false});
   CHECK(rails[1] == scoll::rail_entry{"b", "10.0.0.1:7002", 0, "", true, scoll::rail_kind::verbs});
   const cluster_node rdma = node_of("address = \"verbs://10.0.0.1:7001\"");
   CHECK(rdma.address == "10.0.0.1:7001");
+  CHECK(rdma.gossip == addresses{"verbs://10.0.0.1:7001"});
   REQUIRE(rails_of(rdma, {}).value().size() == 1);
   CHECK(rails_of(rdma, {}).value()[0].kind == scoll::rail_kind::verbs);
   CHECK(rails_of(node_of("address = \"tcp://10.0.0.1:7001\""), {}).value().empty());

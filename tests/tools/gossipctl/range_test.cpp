@@ -70,6 +70,18 @@ TEST_CASE("IPv6 addresses count in hexadecimal, their ports do not") {
   REQUIRE(expanded("[FD00:0::0001]:1") == list{"[fd00::1]:1"});
 }
 
+TEST_CASE("addresses by RDMA count like others") {
+  REQUIRE(expanded("verbs://10.0.0.[9-11]") ==
+          list{"verbs://10.0.0.9:7400", "verbs://10.0.0.10:7400", "verbs://10.0.0.11:7400"});
+  REQUIRE(expanded("verbs://127.0.0.1:[9-10]") == list{"verbs://127.0.0.1:9", "verbs://127.0.0.1:10"});
+  REQUIRE(expanded("verbs://[fd00::[e-10]]:7") ==
+          list{"verbs://[fd00::e]:7", "verbs://[fd00::f]:7", "verbs://[fd00::10]:7"});
+  const entries two = with_ids("[1-2]=10.0.0.[1-2]+verbs://10.1.0.[1-2]");
+  REQUIRE(two[1].addresses == list{"10.0.0.2:7400", "verbs://10.1.0.2:7400"});
+  REQUIRE(refused("1=10.0.0.1+verbs://10.0.0.1").find("10.0.0.1:7400 is there twice") != std::string::npos);
+  REQUIRE(refused("verbs://10.0.0.[1-x]").find("column 19: expected a number") != std::string::npos);
+}
+
 TEST_CASE("an entry may have an id and an address on each rail, and its parts count in step") {
   const entries one = with_ids("7=10.0.0.7+10.1.0.7:80+[fd00::7]:9");
   REQUIRE(one.size() == 1);
@@ -131,7 +143,10 @@ TEST_CASE("what is wrong is told with its place") {
   REQUIRE(refused("10.0.0.[1-99999999999]") ==
           "line 1, column 11: a number that is too large in '10.0.0.[1-99999999999]'");
   REQUIRE(refused("10.0.0.[254-256]").find("'10.0.0.256' is no address") != std::string::npos);
-  REQUIRE(refused("verbs://10.0.0.1").find("gossip goes by UDP, so leave out verbs://") != std::string::npos);
+  REQUIRE(refused("ucx://10.0.0.1").find("gossip goes by UDP, or by RDMA with verbs://") !=
+          std::string::npos);
+  REQUIRE(refused("10.0.0.1, verbs://10.0.0.2").find("is by RDMA, unlike those before") != std::string::npos);
+  REQUIRE(refused("verbs://10.0.0.1, 10.0.0.2").find("is by UDP, without verbs://") != std::string::npos);
   REQUIRE(refused("storage-1").find("'storage-1' is no address") != std::string::npos);
   REQUIRE(refused("10.0.0.1", {}) ==
           "line 1, column 1: '10.0.0.1' names no port, and there is no default in '10.0.0.1'");

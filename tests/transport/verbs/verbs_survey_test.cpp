@@ -51,7 +51,15 @@ class changed_device final : public verbs_api {
       return unexpected();
     }
     status connect(verbs::queue_pair_object*, const verbs::path_request&) override { return unexpected(); }
+    result<verbs::queue_pair_object*> make_datagram_pair(const verbs::datagram_pair_request&,
+                                                         std::uint8_t) override {
+      return unexpected();
+    }
     void destroy(verbs::queue_pair_object*) noexcept override {}
+    result<verbs::address_handle*> make_address_handle(const verbs::address_request&) override {
+      return unexpected();
+    }
+    void destroy(verbs::address_handle*) noexcept override {}
     std::size_t post(verbs::receive_queue*, std::span<const verbs::receive_request>) noexcept override {
       return 0;
     }
@@ -59,6 +67,9 @@ class changed_device final : public verbs_api {
       return 0;
     }
     std::size_t post(verbs::queue_pair_object*, std::span<const verbs::read_request>) noexcept override {
+      return 0;
+    }
+    std::size_t post(verbs::queue_pair_object*, std::span<const verbs::datagram_request>) noexcept override {
       return 0;
     }
     int poll(verbs::completion_queue*, std::span<verbs::completion>) noexcept override { return 0; }

@@ -8,6 +8,7 @@
 
 #include "range_expression.hpp"
 #include "scoll/coro/error_format.hpp"
+#include "transport/io/address.hpp"
 #include "transport/io/socket.hpp"
 
 namespace gossipctl {
@@ -39,14 +40,18 @@ struct part {
   std::vector<std::string> all;
 };
 
+/// The name of a transport in front is no part of what is counted.
 part expanded(std::string_view entry, std::size_t begin, std::size_t end, std::size_t most) {
   part p{begin, entry.substr(begin, end - begin), {}};
   if (p.text.empty()) throw range_mistake{begin, "expected an address or an id"};
+  const std::string_view counted = scoll::transport::split_name(p.text).place;
+  const std::size_t name = p.text.size() - counted.size();
   try {
-    p.all = expand_ranges(p.text, most);
+    p.all = expand_ranges(counted, most);
   } catch (const range_mistake& m) {
-    throw range_mistake{begin + m.column, m.what};
+    throw range_mistake{begin + name + m.column, m.what};
   }
+  for (std::string& each : p.all) each.insert(0, p.text.substr(0, name));
   return p;
 }
 
@@ -156,25 +161,35 @@ class list_reader {
 
   std::string read_address(const part& from, std::size_t number, std::size_t rail) {
     const std::string& spelled = from.all[number];
-    if (spelled.starts_with("verbs://"))
-      throw range_mistake{from.at, fmt::format("'{}': gossip goes by UDP, so leave out verbs://", spelled)};
-    const auto address = socket_address::parse(with_port(spelled, options_.default_port));
+    const auto named = scoll::transport::split_name(spelled);
+    const bool rdma = named.transport == "verbs";
+    if (!named.transport.empty() && !rdma)
+      throw range_mistake{from.at,
+                          fmt::format("'{}': gossip goes by UDP, or by RDMA with verbs://", spelled)};
+    const auto address = socket_address::parse(with_port(std::string(named.place), options_.default_port));
     if (!address)
       throw range_mistake{from.at, fmt::format("'{}' is no address: {}", spelled, address.error().text())};
     if (address->port() == 0) throw range_mistake{from.at, fmt::format("'{}' has port 0", spelled)};
-    if (families_.size() <= rail) families_.push_back(address->family());
-    if (families_[rail] != address->family())
+    if (kinds_.size() <= rail) kinds_.push_back({address->family(), rdma});
+    if (kinds_[rail].rdma != rdma)
+      throw range_mistake{from.at, fmt::format("'{}' is by {}, unlike those before", spelled,
+                                               rdma ? "RDMA" : "UDP, without verbs://")};
+    if (kinds_[rail].family != address->family())
       throw range_mistake{from.at,
                           fmt::format("'{}' is of another address family than those before", spelled)};
-    std::string text = address->to_string();
+    const std::string text = address->to_string();
     if (!seen_.insert(text).second) throw range_mistake{from.at, fmt::format("{} is there twice", text)};
-    return text;
+    return rdma ? "verbs://" + text : text;
   }
 
   const list_options& options_;
   std::vector<participant_entry> entries_;
   std::unordered_set<std::string> seen_;
-  std::vector<int> families_;  // by rail
+  struct address_kind {
+    int family;
+    bool rdma;
+  };
+  std::vector<address_kind> kinds_;  // by rail
 };
 
 }  // namespace

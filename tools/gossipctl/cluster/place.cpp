@@ -9,12 +9,18 @@
 #include <optional>
 #include <unordered_set>
 
+#include "transport/io/address.hpp"
 #include "transport/io/socket.hpp"
 
 namespace gossipctl {
 namespace {
 
 using scoll::transport::socket_address;
+
+/// An address without verbs://.
+std::string_view bare(std::string_view address) {
+  return scoll::transport::split_name(address).place;
+}
 
 /// Turns "10.0.0.1:7400" into the folder name "10.0.0.1-7400".
 std::string folder_name(std::string address) {
@@ -71,13 +77,13 @@ std::optional<participant_index> find_by_number(const config& c, std::string_vie
 }  // namespace
 
 place::place(const config& c, participant_index who)
-    : folder(c.directory / folder_name(c.shared->address(who))) {}
+    : folder(c.directory / folder_name(std::string(bare(c.shared->address(who))))) {}
 
 std::vector<participant_index> local_participants(const config& c) {
   const auto hosts = local_hosts();
   std::vector<participant_index> found;
   const auto is_here = [&hosts](const std::string& text) {
-    const auto address = socket_address::parse(text);
+    const auto address = socket_address::parse(bare(text));
     return address && (is_loopback(*address) || hosts.contains(host_of(*address)));
   };
   for (participant_index i = 0; i != c.shared->size(); ++i) {
@@ -96,7 +102,8 @@ std::variant<participant_index, std::string> find_participant(const config& c, s
   for (participant_index i = 0; i != c.shared->size(); ++i) {
     const auto own = c.shared->addresses(i);
     if (std::any_of(own.begin(), own.end(), [&](const std::string& address) {
-          return address.starts_with(with_port) || address.starts_with(bracketed);
+          return bare(address) == name || bare(address).starts_with(with_port) ||
+                 bare(address).starts_with(bracketed);
         }))
       found.push_back(i);
   }

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -24,6 +25,7 @@
 #include "scoll/settings.hpp"
 #include "tools/common/await_address.hpp"
 #include "tools/common/folder_lock.hpp"
+#include "tools/common/rdma_devices.hpp"
 #include "tools/gossipctl/daemon/daemon.hpp"
 
 namespace gossipctl {
@@ -74,7 +76,7 @@ scoll::transport::key_ring read_ring(const config& c) {
 void take_over(const place& here, std::span<const std::string> addresses) {
   ::unlink(here.control().c_str());
   for (const std::string& address : addresses) {
-    const auto wanted = scoll::transport::socket_address::parse(address);
+    const auto wanted = scoll::transport::socket_address::parse(scoll::transport::split_name(address).place);
     if (wanted) scoll::kit::await_address([&] { return scoll::transport::open_datagram(*wanted); });
   }
 }
@@ -198,7 +200,11 @@ int run_daemon(const arguments& args) {
   const auto incarnation = scoll::sync_wait(**loop, store.next(scoll::wall_clock_ns()));
   if (!incarnation) return fail(*log, incarnation.error());
 
+  auto devices =
+      scoll::kit::devices_if(std::ranges::any_of(c.shared->addresses(self), scoll::kit::is_rdma), **loop);
+  if (!devices) return fail(*log, devices.error());
   daemon_options chosen;
+  chosen.devices = std::move(*devices);
   chosen.inject_loss = args.inject_loss;
   chosen.inject_seed = args.inject_seed;
   log->info("{} of {} participants, life {}, {}{}", c.shared->address(self), c.shared->size(), *incarnation,

@@ -59,6 +59,7 @@ daemon::daemon(scoll::transport::reactor& loop, const config& c, participant_ind
       place_(c, self),
       log_(std::move(log)),
       clocks_(log_),
+      devices_(chosen.devices),
       started_(loop.now()),
       scope_(loop) {
   if (!keys.empty()) seal_.emplace(std::move(keys), c.shared->size());
@@ -71,16 +72,26 @@ daemon::daemon(scoll::transport::reactor& loop, const config& c, participant_ind
 
 void daemon::make_ports(participant_index self, const daemon_options& chosen) {
   for (std::size_t rail = 0; rail < config_.shared->addresses(self).size(); ++rail) {
-    udp_.emplace_back(reactor_, udp_of(config_, rail));
-    ports_.emplace_back(udp_.back(), chosen.inject_loss, chosen.inject_seed + rail);
+    own_.emplace_back(reactor_, config_.shared->addresses(self)[rail], udp_of(config_, rail), devices_.get());
+    ports_.emplace_back(own_.back().port(), chosen.inject_loss, chosen.inject_seed + rail);
   }
 }
 
 bool daemon::ports_open() const noexcept {
-  return std::any_of(udp_.begin(), udp_.end(), [](const auto& port) { return port.open(); });
+  return std::any_of(own_.begin(), own_.end(), [](const auto& own) { return own.port().open(); });
+}
+
+/// A device that is not there is better said before anything has begun.
+scoll::status daemon::prepare_ports() noexcept {
+  for (scoll::kit::gossip_port& own : own_) {
+    if (scoll::status s = own.prepare(); !s) return s;
+  }
+  return {};
 }
 
 scoll::task<scoll::status> daemon::run(int signals) {
+  const scoll::status prepared = prepare_ports();
+  if (!prepared) co_return prepared;
   auto listener = scoll::transport::open_control_socket(place_.control());
   if (!listener) co_return listener.error();
   scope_.spawn(take_part());
@@ -160,8 +171,8 @@ daemon_facts daemon::facts() const {
     for (const auto& key : seal_->keys().keys()) f.key_ids.push_back(key.id);
     f.unknown_key = seal_->unknown_key();
   }
-  for (const auto& port : udp_) {
-    f.rails.push_back(port.statistics());
+  for (const auto& own : own_) {
+    f.rails.push_back(own.port().statistics());
     add(f.port, f.rails.back());
   }
   return f;

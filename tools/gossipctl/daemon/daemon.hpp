@@ -15,11 +15,11 @@
 #include "scoll/coro/event.hpp"
 #include "scoll/coro/scope.hpp"
 #include "scoll/coro/task.hpp"
+#include "tools/common/gossip_port.hpp"
 #include "tools/gossipctl/cluster/config.hpp"
 #include "tools/gossipctl/cluster/place.hpp"
 #include "transport/io/control_socket.hpp"
 #include "transport/io/reactor.hpp"
-#include "transport/io/udp_port.hpp"
 
 namespace gossipctl {
 
@@ -27,10 +27,11 @@ namespace gossipctl {
 struct daemon_options {
   double inject_loss = 0;  ///< share of sent messages to drop on purpose
   std::uint64_t inject_seed = 1;
+  std::shared_ptr<scoll::transport::verbs_api> devices;  ///< null if no own address begins with verbs://
 };
 
-/// Runs one participant of the gossip as a process: on a UDP port for each of its addresses, with a control
-/// socket, a log and signals.
+/// Runs one participant of the gossip as a process: on a port for each of its addresses, with a control socket,
+/// a log and signals.
 /// Its members are destroyed in reverse order, so that each is destroyed before those it needs.
 class daemon {
  public:
@@ -55,6 +56,7 @@ class daemon {
  private:
   void make_ports(participant_index self, const daemon_options& chosen);
   bool ports_open() const noexcept;
+  scoll::status prepare_ports() noexcept;
   scoll::task<void> take_part();
   scoll::task<void> watch_signals(int signals);
   scoll::task<void> watch_gaps();
@@ -66,8 +68,9 @@ class daemon {
   place place_;
   std::shared_ptr<spdlog::logger> log_;
   clock_log clocks_;
-  std::deque<scoll::transport::udp_port> udp_;  // by rail
-  std::deque<lossy_port> ports_;                // the same ports, losing messages
+  std::shared_ptr<scoll::transport::verbs_api> devices_;
+  std::deque<scoll::kit::gossip_port> own_;  // by rail
+  std::deque<lossy_port> ports_;             // the same ports, losing messages
   std::optional<scoll::gossip::aead_seal> seal_;
   std::optional<scoll::gossip::participant> participant_;
   scoll::time_point started_;

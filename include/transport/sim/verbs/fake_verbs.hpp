@@ -32,6 +32,13 @@ struct fake_verbs_statistics {
   std::uint64_t largest_read = 0;         ///< in bytes
   std::uint64_t registrations = 0;        ///< of memory
   std::uint64_t queue_pairs = 0;          ///< that exist now
+  std::uint64_t address_handles = 0;      ///< that exist now
+  std::uint64_t datagrams = 0;            ///< that were delivered
+
+  // Datagrams that a device has dropped:
+  std::uint64_t datagrams_too_long = 0;
+  std::uint64_t wrong_queue_keys = 0;
+  std::uint64_t datagrams_without_place = 0;
 };
 
 /// RDMA devices in virtual time, one for each host of a simulated network, whose wires they share. They
@@ -40,7 +47,9 @@ struct fake_verbs_statistics {
 /// arrives; bytes are there before their completion, which comes late; of several sends only those that were
 /// signalled complete, and all of them after a failure, the first with its reason; READs move bytes piece by
 /// piece at later moments, as long as queue pair and key allow it; queues have limits, and the overrun of a
-/// queue of completions is fatal; calls that change queue pairs take time.
+/// queue of completions is fatal; calls that change queue pairs take time. Datagrams are lost, repeated, late
+/// and out of order as the paths of the network say; those that are too long, or have the wrong queue key, or
+/// find no place, are dropped without a word to anybody.
 class fake_verbs {
  public:
   /// The network must outlive it.
@@ -70,6 +79,8 @@ class fake_verbs {
   void fail_device(std::uint32_t host);
   /// How long calls take that change something.
   void set_control_time(nanoseconds time);
+  /// The MTU of all ports, in bytes; 4096 before the first call.
+  void set_mtu(std::uint32_t bytes);
 
  private:
   std::unique_ptr<fake_fabric> fabric_;

@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::uint64_t most_late_ns = 2000;
 constexpr std::uint32_t most_entries = 32767;
-constexpr std::uint32_t port_mtu = 4096;
 
 }  // namespace
 
@@ -68,7 +67,7 @@ result<transport::verbs::port_facts> fake_context::port(std::uint8_t number) {
   transport::verbs::port_facts facts;
   facts.active = fabric_.host(host_).port_up;
   facts.ethernet = true;
-  facts.mtu = port_mtu;
+  facts.mtu = fabric_.mtu;
   facts.max_message_bytes = 1U << 23U;
   return facts;
 }
@@ -151,8 +150,41 @@ status fake_context::connect(transport::verbs::queue_pair_object* pair,
   return static_cast<fake_pair*>(pair)->connect(path);
 }
 
+result<transport::verbs::queue_pair_object*> fake_context::make_datagram_pair(
+    const transport::verbs::datagram_pair_request& what, std::uint8_t) {
+  if (failed_) return error(errc::io_error, "the device has failed");
+  return new fake_datagram_pair(*this, what);
+}
+
 void fake_context::destroy(transport::verbs::queue_pair_object* pair) noexcept {
-  delete static_cast<fake_pair*>(pair);
+  const auto& datagrams = fabric_.datagrams().pairs();
+  if (const auto found = datagrams.find(pair->number); found != datagrams.end()) {
+    delete found->second;
+  } else {
+    delete static_cast<fake_pair*>(pair);
+  }
+}
+
+result<transport::verbs::address_handle*> fake_context::make_address_handle(
+    const transport::verbs::address_request& to) {
+  const std::uint32_t host = host_of_gid(to.remote, fabric_.host_count());
+  if (failed_ || host == fabric_.host_count()) return error(errc::io_error, "no port has this address");
+  fake_address_handle& made = handles_.emplace_back();
+  made.host = host;
+  ++fabric_.statistics.address_handles;
+  return &made;
+}
+
+/// A handle must stay until the last datagram that is sent by it has left.
+void fake_context::destroy(transport::verbs::address_handle* handle) noexcept {
+  if (static_cast<fake_address_handle*>(handle)->sends != 0) ++fabric_.statistics.illegal_calls;
+  handles_.remove_if([&](const fake_address_handle& h) { return &h == handle; });
+  --fabric_.statistics.address_handles;
+}
+
+bool fake_context::has(const transport::verbs::address_handle* handle) const noexcept {
+  return std::any_of(handles_.begin(), handles_.end(),
+                     [&](const fake_address_handle& h) { return &h == handle; });
 }
 
 // ---- queues
@@ -175,6 +207,11 @@ std::size_t fake_context::post(transport::verbs::queue_pair_object* pair,
 std::size_t fake_context::post(transport::verbs::queue_pair_object* pair,
                                std::span<const transport::verbs::read_request> reads) noexcept {
   return static_cast<fake_pair*>(pair)->post(reads);
+}
+
+std::size_t fake_context::post(transport::verbs::queue_pair_object* pair,
+                               std::span<const transport::verbs::datagram_request> sends) noexcept {
+  return static_cast<fake_datagram_pair*>(pair)->post(sends);
 }
 
 void fake_context::complete(fake_completion_queue& queue, const completion& done) noexcept {
@@ -272,6 +309,9 @@ void fake_context::fail() {
     if (&pair->device() == this) own.push_back(pair);
   }
   for (fake_pair* pair : own) pair->fail_all();
+  for (const auto& [number, pair] : fabric_.datagrams().pairs()) {
+    if (&pair->device() == this) pair->fail_all();
+  }
   tell({.kind = device_event::what::device_failed});
 }
 

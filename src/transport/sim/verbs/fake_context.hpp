@@ -58,13 +58,20 @@ class fake_context final : public transport::verbs::device_context, public list_
       const transport::verbs::queue_pair_request& what, std::uint8_t port) override;
   status connect(transport::verbs::queue_pair_object* pair,
                  const transport::verbs::path_request& path) override;
+  result<transport::verbs::queue_pair_object*> make_datagram_pair(
+      const transport::verbs::datagram_pair_request& what, std::uint8_t port) override;
   void destroy(transport::verbs::queue_pair_object* pair) noexcept override;
+  result<transport::verbs::address_handle*> make_address_handle(
+      const transport::verbs::address_request& to) override;
+  void destroy(transport::verbs::address_handle* handle) noexcept override;
   std::size_t post(transport::verbs::receive_queue* queue,
                    std::span<const transport::verbs::receive_request> receives) noexcept override;
   std::size_t post(transport::verbs::queue_pair_object* pair,
                    std::span<const transport::verbs::send_request> sends) noexcept override;
   std::size_t post(transport::verbs::queue_pair_object* pair,
                    std::span<const transport::verbs::read_request> reads) noexcept override;
+  std::size_t post(transport::verbs::queue_pair_object* pair,
+                   std::span<const transport::verbs::datagram_request> sends) noexcept override;
   int poll(transport::verbs::completion_queue* queue,
            std::span<transport::verbs::completion> into) noexcept override;
   status arm(transport::verbs::completion_queue* queue) noexcept override;
@@ -78,6 +85,7 @@ class fake_context final : public transport::verbs::device_context, public list_
   bool failed() const noexcept { return failed_; }
   /// True if a range lies in memory that was registered under the key.
   bool holds(std::uint32_t key, const std::byte* data, std::size_t size) const noexcept;
+  bool has(const transport::verbs::address_handle* handle) const noexcept;
   /// The memory that a peer READs by a key and the address that goes with it; null if it may not.
   const std::byte* find_for_peers(std::uint32_t key, std::uint64_t address, std::size_t size) const noexcept;
   /// Adds a completion, a little later.
@@ -110,6 +118,7 @@ class fake_context final : public transport::verbs::device_context, public list_
   std::map<std::uint32_t, std::unique_ptr<memory>> memories_;
   std::list<fake_completion_queue> completion_queues_;
   std::list<fake_receive_queue> receive_queues_;
+  std::list<fake_address_handle> handles_;
   small_queue<coming> coming_;
   std::deque<transport::verbs::device_event> events_;
   transport::verbs::wakeup* waiter_ = nullptr;

@@ -7,6 +7,7 @@
 
 #include "scoll/coro/intrusive_list.hpp"
 #include "transport/sim/sim_network.hpp"
+#include "transport/sim/verbs/fake_datagrams.hpp"
 #include "transport/sim/verbs/fake_verbs.hpp"
 
 namespace scoll::testing {
@@ -52,9 +53,18 @@ class fake_fabric {
     severed_[{to, from}] = {false, true};
   }
 
+  /// True if the device of a host is to refuse the send that is being posted.
+  bool refuses_next_send(std::uint32_t host) noexcept {
+    std::uint32_t& left = hosts_[host].sends_until_refusal;
+    return left != 0 && --left == 0;
+  }
+
+  /// The number of a queue pair; none comes back.
+  std::uint32_t next_number() noexcept { return ++last_number_; }
   std::uint32_t add(fake_pair& pair) {
-    pairs_[++last_number_] = &pair;
-    return last_number_;
+    const std::uint32_t number = next_number();
+    pairs_[number] = &pair;
+    return number;
   }
   /// A key is valid on one device only, and none comes back.
   std::uint32_t next_key() noexcept { return ++last_key_; }
@@ -65,9 +75,11 @@ class fake_fabric {
   }
   const std::map<std::uint32_t, fake_pair*>& pairs() const noexcept { return pairs_; }
   intrusive_list<fake_context>& contexts() noexcept { return contexts_; }
+  fake_datagrams& datagrams() noexcept { return datagrams_; }
 
   fake_verbs_statistics statistics;
   nanoseconds control_time{std::chrono::microseconds(20)};
+  std::uint32_t mtu = 4096;  // of all ports, in bytes
 
  private:
   sim_network& network_;
@@ -77,6 +89,7 @@ class fake_fabric {
   std::uint32_t last_number_ = 0;
   std::uint32_t last_key_ = 0;
   intrusive_list<fake_context> contexts_;
+  fake_datagrams datagrams_{*this};
 };
 
 }  // namespace scoll::testing

@@ -65,14 +65,9 @@ status fake_pair::connect(const transport::verbs::path_request& path) {
 
 // ---- posting
 
-bool fake_pair::refuse_this_send() noexcept {
-  std::uint32_t& left = fabric().host(device_.host()).sends_until_refusal;
-  return left != 0 && --left == 0;
-}
-
 /// A send that the device takes is copied if it is inline, and otherwise read when it arrives.
 bool fake_pair::accept(const send_request& r) noexcept {
-  if (refuse_this_send()) return false;
+  if (fabric().refuses_next_send(device_.host())) return false;
   const bool possible = state_ != state::init && receives_ != nullptr && sends_.size() < most_sends_ &&
                         (!r.inlined || r.size <= inline_bytes);
   if (!possible) ++fabric().statistics.illegal_calls;
@@ -107,7 +102,7 @@ std::size_t fake_pair::post(std::span<const read_request> reads) noexcept {
   if (device_.failed()) return 0;
   std::size_t posted_count = 0;
   for (const read_request& r : reads) {
-    if (refuse_this_send()) break;
+    if (fabric().refuses_next_send(device_.host())) break;
     if (state_ == state::init || receives_ != nullptr || reads_.under_way() >= most_sends_ || r.size == 0) {
       ++fabric().statistics.illegal_calls;
       break;

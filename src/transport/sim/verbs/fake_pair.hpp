@@ -65,7 +65,6 @@ class fake_pair final : public transport::verbs::queue_pair_object {
   void work() noexcept;
   bool deliver(posted& next) noexcept;
   bool answers(const fake_pair* peer) const noexcept;
-  bool refuse_this_send() noexcept;
   bool try_again(posted& what, nanoseconds period, unsigned most, result_of otherwise) noexcept;
   const std::byte* bytes_of(const posted& what) const noexcept;
 

@@ -86,7 +86,7 @@ std::shared_ptr<transport::verbs_api> fake_verbs::api(sim_executor& home, std::u
 
 fake_verbs_statistics fake_verbs::statistics() const {
   fake_verbs_statistics s = fabric_->statistics;
-  s.queue_pairs = fabric_->pairs().size();
+  s.queue_pairs = fabric_->pairs().size() + fabric_->datagrams().pairs().size();
   for (const auto& [number, pair] : fabric_->pairs()) s.sends_under_way += pair->under_way();
   return s;
 }
@@ -133,6 +133,10 @@ void fake_verbs::fail_device(std::uint32_t host) {
 
 void fake_verbs::set_control_time(nanoseconds time) {
   fabric_->control_time = time;
+}
+
+void fake_verbs::set_mtu(std::uint32_t bytes) {
+  fabric_->mtu = bytes;
 }
 
 transport::verbs_options scarce_verbs() {

@@ -169,6 +169,14 @@ void ibverbs_context::destroy(receive_queue* which) noexcept {
 
 // ---- queue pairs
 
+/// Some devices refuse what they cannot grant.
+ibv_qp* ibverbs_context::create(ibv_qp_init_attr& wanted) noexcept {
+  ibv_qp* const qp = ibv_create_qp(domain_, &wanted);
+  if (qp != nullptr || wanted.cap.max_inline_data == 0) return qp;
+  wanted.cap.max_inline_data = 0;
+  return ibv_create_qp(domain_, &wanted);
+}
+
 result<queue_pair_object*> ibverbs_context::make_queue_pair(const queue_pair_request& what,
                                                             std::uint8_t port) {
   const auto key = full_member_key(port);
@@ -184,11 +192,7 @@ result<queue_pair_object*> ibverbs_context::make_queue_pair(const queue_pair_req
   wanted.cap.max_send_sge = 1;
   wanted.cap.max_inline_data = what.inline_bytes;
   wanted.qp_type = IBV_QPT_RC;
-  ibv_qp* qp = ibv_create_qp(domain_, &wanted);
-  if (qp == nullptr && what.inline_bytes != 0) {  // some devices refuse what they cannot grant
-    wanted.cap.max_inline_data = 0;
-    qp = ibv_create_qp(domain_, &wanted);
-  }
+  ibv_qp* const qp = create(wanted);
   if (qp == nullptr) return failed("create_qp", errno);
   ibv_qp_attr init{};
   init.qp_state = IBV_QPS_INIT;

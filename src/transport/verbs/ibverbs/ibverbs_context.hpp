@@ -33,10 +33,15 @@ class ibverbs_context final : public device_context {
   void destroy(receive_queue* queue) noexcept override;
   result<queue_pair_object*> make_queue_pair(const queue_pair_request& what, std::uint8_t port) override;
   status connect(queue_pair_object* pair, const path_request& path) override;
+  result<queue_pair_object*> make_datagram_pair(const datagram_pair_request& what,
+                                                std::uint8_t port) override;
   void destroy(queue_pair_object* pair) noexcept override;
+  result<address_handle*> make_address_handle(const address_request& to) override;
+  void destroy(address_handle* handle) noexcept override;
   std::size_t post(receive_queue* queue, std::span<const receive_request> receives) noexcept override;
   std::size_t post(queue_pair_object* pair, std::span<const send_request> sends) noexcept override;
   std::size_t post(queue_pair_object* pair, std::span<const read_request> reads) noexcept override;
+  std::size_t post(queue_pair_object* pair, std::span<const datagram_request> sends) noexcept override;
   int poll(completion_queue* queue, std::span<completion> into) noexcept override;
   status arm(completion_queue* queue) noexcept override;
   void wake_on_completion(wakeup& waiter) noexcept override;
@@ -57,11 +62,17 @@ class ibverbs_context final : public device_context {
   struct pair final : queue_pair_object {
     ibv_qp* qp = nullptr;
   };
+  struct handle final : address_handle {
+    ibv_ah* ah = nullptr;
+  };
 
   explicit ibverbs_context(reactor& home) noexcept : home_(home) {}
   error failed(const char* call, int errno_value) const;
   status set_up(ibv_device& device);
   result<std::uint16_t> full_member_key(std::uint8_t port);
+  ibv_qp* create(ibv_qp_init_attr& wanted) noexcept;
+  status make_datagrams_ready(ibv_qp& qp, std::uint16_t partition, std::uint8_t port,
+                              std::uint32_t queue_key);
   status make_ready_to_receive(ibv_qp& qp, const path_request& path);
   status make_ready_to_send(ibv_qp& qp, const path_request& path);
 

@@ -86,6 +86,19 @@ std::size_t ibverbs_context::post(queue_pair_object* object, std::span<const rea
   return post_list(*static_cast<pair*>(object)->qp, reads, fill);
 }
 
+std::size_t ibverbs_context::post(queue_pair_object* object,
+                                  std::span<const datagram_request> sends) noexcept {
+  const auto fill = [](const datagram_request& s, ibv_send_wr& wr, ibv_sge& piece) {
+    piece = piece_of(s.data, s.size, s.local_key);
+    wr.opcode = IBV_WR_SEND;
+    wr.send_flags = IBV_SEND_SIGNALED | (s.inlined ? unsigned{IBV_SEND_INLINE} : 0U);
+    wr.wr.ud.ah = static_cast<handle*>(s.to)->ah;
+    wr.wr.ud.remote_qpn = s.queue_pair;
+    wr.wr.ud.remote_qkey = s.queue_key;
+  };
+  return post_list(*static_cast<pair*>(object)->qp, sends, fill);
+}
+
 /// If a request has failed, only four members of its completion are valid, and only those are read.
 int ibverbs_context::poll(completion_queue* which, std::span<completion> into) noexcept {
   std::array<ibv_wc, most_at_once> done;
@@ -102,6 +115,8 @@ int ibverbs_context::poll(completion_queue* which, std::span<completion> into) n
       c.bytes = wc.byte_len;
       c.has_immediate = (wc.wc_flags & IBV_WC_WITH_IMM) != 0;
       c.immediate = c.has_immediate ? ntohl(wc.imm_data) : 0;
+      c.source_pair = wc.src_qp;
+      c.has_global_header = (wc.wc_flags & IBV_WC_GRH) != 0;
     }
     into[static_cast<std::size_t>(i)] = c;
   }
