@@ -39,6 +39,8 @@ function(scoll_precompile_standard_library target)
     <variant>
     <vector>
     <fmt/format.h>)
+  # GCC forgets that these are not ours, and warns about what it inlines from them. Other presets warn about ours.
+  target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-restrict;-Wno-stringop-overflow;-Wno-stringop-overread>")
 endfunction()
 
 # SEPARATE: sources that cannot be compiled together with others
