@@ -135,7 +135,8 @@ int run(const arguments& args, const shard::cluster_config& config, std::uint32_
 
   shard::server server(**loop, config, args.cluster, *options,
                        std::make_unique<scoll::node_rails>(**loop, std::move(*rails), common),
-                       std::move(*store), std::move(*installed), std::move(*epochs), std::move(*evicted));
+                       {common.devices.get(), common.verbs}, std::move(*store), std::move(*installed),
+                       std::move(*epochs), std::move(*evicted));
   const auto ended = scoll::sync_wait(**loop, server.run(signals.get()));
   if (!ended) return fail(ended.error());
   spdlog::info("stopped");

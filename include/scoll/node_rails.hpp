@@ -57,8 +57,6 @@ class node_rails {
   const transport::rail_set& set() const noexcept { return set_; }
   /// The list that the rails were made from.
   const std::vector<rail_entry>& entries() const noexcept { return entries_; }
-  /// The RDMA devices that the options gave; null if they gave none.
-  transport::verbs_api* devices() const noexcept { return devices_.get(); }
   std::size_t size() const noexcept { return rails_.size(); }
 
   /// The bound addresses, in the order of the rails, with their actual ports; empty before the node listens.

@@ -18,13 +18,14 @@ using port_list = std::vector<std::unique_ptr<scoll::kit::gossip_port>>;
 
 /// A port for each address of this server, on the device of its rail.
 port_list ports_of(scoll::transport::reactor& loop, const cluster_node& place,
-                   const std::vector<scoll::rail_entry>& rails, scoll::transport::verbs_api* devices) {
+                   const std::vector<scoll::rail_entry>& rails, const scoll::kit::gossip_rdma& rdma) {
+  const scoll::kit::gossip_rdma own = rdma.for_addresses(place.gossip);
   port_list ports;
   for (std::size_t i = 0; i < place.gossip.size(); ++i) {
     scoll::transport::udp_options options;
     options.dscp = network_control;
     if (i < rails.size()) options.device = rails[i].device;
-    ports.push_back(std::make_unique<scoll::kit::gossip_port>(loop, place.gossip[i], options, devices));
+    ports.push_back(std::make_unique<scoll::kit::gossip_port>(loop, place.gossip[i], options, own));
   }
   return ports;
 }
@@ -78,14 +79,14 @@ gossip::options options_of(const scoll::node& node, std::optional<gossip::aead_s
 
 heartbeat::heartbeat(scoll::transport::reactor& loop, const cluster_config& config, scoll::node& node,
                      const std::vector<scoll::rail_entry>& rails,
-                     const scoll::transport::security_options& security, scoll::transport::verbs_api* devices)
-    : heartbeat(loop, config, shared_by_all(config), node, rails, security, devices) {}
+                     const scoll::transport::security_options& security, const scoll::kit::gossip_rdma& rdma)
+    : heartbeat(loop, config, shared_by_all(config), node, rails, security, rdma) {}
 
 heartbeat::heartbeat(scoll::transport::reactor& loop, const cluster_config& config,
                      const gossip::configuration_ptr& shared, scoll::node& node,
                      const std::vector<scoll::rail_entry>& rails,
-                     const scoll::transport::security_options& security, scoll::transport::verbs_api* devices)
-    : ports_(ports_of(loop, place_of(config, node.id()), rails, devices)),
+                     const scoll::transport::security_options& security, const scoll::kit::gossip_rdma& rdma)
+    : ports_(ports_of(loop, place_of(config, node.id()), rails, rdma)),
       seal_(seal_of(security, *shared)),
       participant_(loop, pointers_to(ports_), shared,
                    id_in(*shared, place_of(config, node.id()).gossip.front()), options_of(node, seal_)),

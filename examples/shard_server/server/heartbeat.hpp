@@ -26,12 +26,12 @@ namespace shard {
 /// and to the log.
 class heartbeat final : private scoll::gossip::event_listener {
  public:
-  /// With a security mode, the messages are sealed by its ring. `devices` may be null if no own address begins
-  /// with verbs://. Throws `scoll::failure` for addresses, an
+  /// With a security mode, the messages are sealed by its ring. `rdma` may be without devices if no own
+  /// address begins with verbs://; they must outlive this. Throws `scoll::failure` for addresses, an
   /// interval or a ring that cannot be used.
   heartbeat(scoll::transport::reactor& loop, const cluster_config& config, scoll::node& node,
             const std::vector<scoll::rail_entry>& rails, const scoll::transport::security_options& security,
-            scoll::transport::verbs_api* devices);
+            const scoll::kit::gossip_rdma& rdma);
 
   /// Runs until it is stopped, which counts as success. It opens the RDMA devices first, which may block for some
   /// milliseconds.
@@ -51,7 +51,7 @@ class heartbeat final : private scoll::gossip::event_listener {
   heartbeat(scoll::transport::reactor& loop, const cluster_config& config,
             const scoll::gossip::configuration_ptr& shared, scoll::node& node,
             const std::vector<scoll::rail_entry>& rails, const scoll::transport::security_options& security,
-            scoll::transport::verbs_api* devices);
+            const scoll::kit::gossip_rdma& rdma);
   void on_liveness(const scoll::gossip::liveness_event& e) noexcept override;
 
   std::vector<std::unique_ptr<scoll::kit::gossip_port>> ports_;  // one for each address of this server

@@ -58,9 +58,9 @@ scoll::task<scoll::result<scoll::node_options>> node_options_of(const cluster_co
 
 server::server(scoll::transport::reactor& loop, const cluster_config& config,
                const std::filesystem::path& cluster_file, const scoll::node_options& options,
-               std::unique_ptr<scoll::node_rails> rails, std::unique_ptr<object_store> store,
-               std::unique_ptr<installed_files> installed, std::unique_ptr<epoch_member> epochs,
-               std::unique_ptr<eviction_list> evicted)
+               std::unique_ptr<scoll::node_rails> rails, const scoll::kit::gossip_rdma& rdma,
+               std::unique_ptr<object_store> store, std::unique_ptr<installed_files> installed,
+               std::unique_ptr<epoch_member> epochs, std::unique_ptr<eviction_list> evicted)
     : reactor_(loop),
       config_(config),
       cluster_file_(std::filesystem::absolute(cluster_file)),
@@ -74,7 +74,7 @@ server::server(scoll::transport::reactor& loop, const cluster_config& config,
       rails_(std::move(rails)),
       node_(loop, rails_->set(), options),
       introspection_(node_, loop, options.control),
-      heartbeat_(loop, config, node_, rails_->entries(), options.security, rails_->devices()),
+      heartbeat_(loop, config, node_, rails_->entries(), options.security, rdma),
       epochs_(node_, *epoch_member_, static_cast<std::uint32_t>(config.nodes.size())),
       commands_({node_, config, heartbeat_, *store_, desk_, upkeep_, installs_, board_, epochs_},
                 stop_wanted_),

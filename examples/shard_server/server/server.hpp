@@ -46,12 +46,13 @@ scoll::task<scoll::result<scoll::node_options>> node_options_of(const cluster_co
 /// Each member stands below the members that it uses, so that it is destroyed before them.
 class server {
  public:
-  /// `cluster_file` is the file that `config` was read from; pools are looked up there.
+  /// `cluster_file` is the file that `config` was read from; pools are looked up there. The devices of `rdma` must
+  /// outlive the server.
   server(scoll::transport::reactor& loop, const cluster_config& config,
          const std::filesystem::path& cluster_file, const scoll::node_options& options,
-         std::unique_ptr<scoll::node_rails> rails, std::unique_ptr<object_store> store,
-         std::unique_ptr<installed_files> installed, std::unique_ptr<epoch_member> epochs,
-         std::unique_ptr<eviction_list> evicted);
+         std::unique_ptr<scoll::node_rails> rails, const scoll::kit::gossip_rdma& rdma,
+         std::unique_ptr<object_store> store, std::unique_ptr<installed_files> installed,
+         std::unique_ptr<epoch_member> epochs, std::unique_ptr<eviction_list> evicted);
 
   /// Runs until `signals`, a signalfd, is readable or a client asks for a stop on the control socket. Then
   /// the server takes nothing new and gives running work a few seconds to end; the error names the work that

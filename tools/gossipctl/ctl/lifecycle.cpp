@@ -44,9 +44,14 @@ scoll::transport::unique_fd block_signals() {
   return scoll::transport::unique_fd(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
+struct chosen_options {
+  scoll::transport::reactor_options reactor;
+  scoll::transport::verbs_options verbs;
+};
+
 /// Suggests small limits, because a daemon does little at once. SCOLL_CONFIG's file and the environment may
 /// override them.
-scoll::transport::reactor_options chosen_reactor() {
+chosen_options read_settings() {
   constexpr std::pair<std::string_view, std::string_view> suggestions[] = {
       {"reactor.submission_entries", "64"},
       {"reactor.completion_entries", "256"},
@@ -57,7 +62,7 @@ scoll::transport::reactor_options chosen_reactor() {
   bool taken = true;
   for (const auto& [name, value] : suggestions) taken = taken && chosen.suggest(name, value);
   if (!taken || !chosen.load()) throw usage_error(chosen.complaint());
-  return chosen.reactor();
+  return {chosen.reactor(), chosen.verbs()};
 }
 
 int fail(spdlog::logger& log, const scoll::error& e) {
@@ -184,7 +189,7 @@ std::vector<participant_index> one_or_all(const config& c, const arguments& args
 
 int run_daemon(const arguments& args) {
   const config c = need_config(args);
-  const auto options = chosen_reactor();
+  const chosen_options options = read_settings();
   const participant_index self = own_participant(c, args);
   auto ring = read_ring(c);
   const place here(c, self);
@@ -194,7 +199,7 @@ int run_daemon(const arguments& args) {
   const auto lock = scoll::kit::lock_folder(here.folder);
   if (!lock) return fail(*log, lock.error());
   take_over(here, c.shared->addresses(self));
-  auto loop = scoll::transport::reactor::create(options);
+  auto loop = scoll::transport::reactor::create(options.reactor);
   if (!loop) return fail(*log, loop.error());
   scoll::incarnation_store store(**loop, here.folder);
   const auto incarnation = scoll::sync_wait(**loop, store.next(scoll::wall_clock_ns()));
@@ -204,7 +209,7 @@ int run_daemon(const arguments& args) {
       scoll::kit::devices_if(std::ranges::any_of(c.shared->addresses(self), scoll::kit::is_rdma), **loop);
   if (!devices) return fail(*log, devices.error());
   daemon_options chosen;
-  chosen.devices = std::move(*devices);
+  chosen.rdma = {devices->get(), options.verbs};
   chosen.inject_loss = args.inject_loss;
   chosen.inject_seed = args.inject_seed;
   log->info("{} of {} participants, life {}, {}{}", c.shared->address(self), c.shared->size(), *incarnation,

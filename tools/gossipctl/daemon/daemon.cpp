@@ -59,7 +59,6 @@ daemon::daemon(scoll::transport::reactor& loop, const config& c, participant_ind
       place_(c, self),
       log_(std::move(log)),
       clocks_(log_),
-      devices_(chosen.devices),
       started_(loop.now()),
       scope_(loop) {
   if (!keys.empty()) seal_.emplace(std::move(keys), c.shared->size());
@@ -71,8 +70,10 @@ daemon::daemon(scoll::transport::reactor& loop, const config& c, participant_ind
 }
 
 void daemon::make_ports(participant_index self, const daemon_options& chosen) {
-  for (std::size_t rail = 0; rail < config_.shared->addresses(self).size(); ++rail) {
-    own_.emplace_back(reactor_, config_.shared->addresses(self)[rail], udp_of(config_, rail), devices_.get());
+  const auto addresses = config_.shared->addresses(self);
+  const scoll::kit::gossip_rdma rdma = chosen.rdma.for_addresses(addresses);
+  for (std::size_t rail = 0; rail < addresses.size(); ++rail) {
+    own_.emplace_back(reactor_, addresses[rail], udp_of(config_, rail), rdma);
     ports_.emplace_back(own_.back().port(), chosen.inject_loss, chosen.inject_seed + rail);
   }
 }

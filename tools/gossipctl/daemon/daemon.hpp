@@ -27,7 +27,7 @@ namespace gossipctl {
 struct daemon_options {
   double inject_loss = 0;  ///< share of sent messages to drop on purpose
   std::uint64_t inject_seed = 1;
-  std::shared_ptr<scoll::transport::verbs_api> devices;  ///< null if no own address begins with verbs://
+  scoll::kit::gossip_rdma rdma;  ///< without devices if no own address begins with verbs://
 };
 
 /// Runs one participant of the gossip as a process: on a port for each of its addresses, with a control socket,
@@ -35,7 +35,7 @@ struct daemon_options {
 /// Its members are destroyed in reverse order, so that each is destroyed before those it needs.
 class daemon {
  public:
-  /// `keys` is empty if nothing is sealed. All referenced objects must outlive the daemon.
+  /// `keys` is empty if nothing is sealed. All referenced objects, and the RDMA devices, must outlive the daemon.
   daemon(scoll::transport::reactor& loop, const config& c, participant_index self, std::uint64_t incarnation,
          scoll::transport::key_ring keys, const daemon_options& chosen, std::shared_ptr<spdlog::logger> log);
 
@@ -68,7 +68,6 @@ class daemon {
   place place_;
   std::shared_ptr<spdlog::logger> log_;
   clock_log clocks_;
-  std::shared_ptr<scoll::transport::verbs_api> devices_;
   std::deque<scoll::kit::gossip_port> own_;  // by rail
   std::deque<lossy_port> ports_;             // the same ports, losing messages
   std::optional<scoll::gossip::aead_seal> seal_;

@@ -177,14 +177,19 @@ result<transport::verbs::address_handle*> fake_context::make_address_handle(
 
 /// A handle must stay until the last datagram that is sent by it has left.
 void fake_context::destroy(transport::verbs::address_handle* handle) noexcept {
-  if (static_cast<fake_address_handle*>(handle)->sends != 0) ++fabric_.statistics.illegal_calls;
-  handles_.remove_if([&](const fake_address_handle& h) { return &h == handle; });
+  auto& own = static_cast<fake_address_handle&>(*handle);
   --fabric_.statistics.address_handles;
+  own.destroyed = own.sends != 0;
+  if (own.destroyed) {
+    ++fabric_.statistics.illegal_calls;
+  } else {
+    handles_.remove_if([&](const fake_address_handle& h) { return &h == handle; });
+  }
 }
 
 bool fake_context::has(const transport::verbs::address_handle* handle) const noexcept {
   return std::any_of(handles_.begin(), handles_.end(),
-                     [&](const fake_address_handle& h) { return &h == handle; });
+                     [&](const fake_address_handle& h) { return &h == handle && !h.destroyed; });
 }
 
 // ---- queues

@@ -24,6 +24,7 @@ struct fake_receive_queue;
 struct fake_address_handle final : transport::verbs::address_handle {
   std::uint32_t host = 0;
   std::uint32_t sends = 0;  // under way
+  bool destroyed = false;   // too early: it is kept for what is under way
 };
 
 /// The datagrams on their way between the queue pairs of all fake devices. They are lost, repeated, held back

@@ -116,7 +116,7 @@ TEST_CASE("a port that closes while a handle is being made still sends what it w
   REQUIRE(a.send(2, 0));
   h.clock.run_for(1ms);
   h.net.common_path().model.ps_per_byte = 1'000'000;  // a datagram takes 132 us
-  h.devices.set_control_time(50us);
+  h.devices.set_control_time(400us);
   REQUIRE(a.send(3, 0));
   h.clock.run_for(300us);  // its question is answered, and its handle being made
   for (std::uint32_t i = 1; i < 10; ++i) REQUIRE(a.send(2, i));
