@@ -1,5 +1,7 @@
 #include "transport/verbs/verbs_port.hpp"
 
+#include <utility>
+
 #include "scoll/coro/error_format.hpp"
 #include "transport/io/check_range.hpp"
 #include "transport/io/datagram_socket.hpp"
@@ -24,7 +26,7 @@ status verbs_port_options::validate() const {
 }
 
 verbs_port::verbs_port(executor& home, verbs_api& devices, datagram_port& under, verbs_port_options options)
-    : core_(std::make_unique<verbs::datagram_core>(home, devices, under, options)) {}
+    : core_(std::make_unique<verbs::datagram_core>(home, devices, under, std::move(options))) {}
 
 verbs_port::~verbs_port() = default;
 

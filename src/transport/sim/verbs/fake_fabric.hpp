@@ -56,7 +56,9 @@ class fake_fabric {
   /// True if the device of a host is to refuse the send that is being posted.
   bool refuses_next_send(std::uint32_t host) noexcept {
     std::uint32_t& left = hosts_[host].sends_until_refusal;
-    return left != 0 && --left == 0;
+    if (left == 0) return false;
+    --left;
+    return left == 0;
   }
 
   /// The number of a queue pair; none comes back.

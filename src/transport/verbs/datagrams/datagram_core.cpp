@@ -19,15 +19,14 @@ constexpr std::size_t least_message_room = name_message_bytes;
 
 }  // namespace
 
-datagram_core::datagram_core(executor& home, verbs_api& api, datagram_port& under,
-                             const verbs_port_options& options)
+datagram_core::datagram_core(executor& home, verbs_api& api, datagram_port& under, verbs_port_options options)
     : home_(home),
       api_(api),
       under_(under),
-      options_(options),
+      options_(std::move(options)),
       random_(api.seed()),
       next_pause_(first_pause),
-      names_(options.names, random_.next()) {}
+      names_(options_.names, random_.next()) {}
 
 datagram_core::~datagram_core() {
   SCOLL_ASSERT(!is_open(), "a datagram port died before it was closed");

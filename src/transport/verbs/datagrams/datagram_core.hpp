@@ -46,7 +46,7 @@ struct handle_use {
 /// ```
 class datagram_core final : private datagram_events, private errand_owner, private device_job_owner {
  public:
-  datagram_core(executor& home, verbs_api& api, datagram_port& under, const verbs_port_options& options);
+  datagram_core(executor& home, verbs_api& api, datagram_port& under, verbs_port_options options);
   ~datagram_core();
   datagram_core(const datagram_core&) = delete;
   datagram_core& operator=(const datagram_core&) = delete;
