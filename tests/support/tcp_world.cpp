@@ -88,7 +88,7 @@ std::string tcp_world::address(node_id node) const {
 
 std::unique_ptr<transport::rail> tcp_world::make_rail(node_id node) {
   transport::tcp_options own = options;
-  if (own.bind_source.empty() && family_ == family::v4) own.bind_source = address(node);
+  if (own.bind_source.empty() && family_ == family::v4) own.bind_source = tcp_world::address(node);
   return std::make_unique<gated_rail>(*this, node, std::move(own));
 }
 
