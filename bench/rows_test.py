@@ -374,6 +374,11 @@ def check_gossip(program):
     for row in cycle.values():
         expect(row, {"nodes": int, "ping_bytes": int, "reply_bytes": int, "cpu_us_per_op": float, "allocs_per_op": float})
     assert merge["scoll"]["against"] == "memcpy" and cycle["scoll"]["against"] == "raw-udp"
+    one = subjects(rows, "gossip-one")
+    assert set(one) == set(cycle), set(one)
+    for row in one.values():
+        expect(row, {"nodes": int, "ping_bytes": int, "cpu_us_per_op": float, "allocs_per_op": float})
+    assert one["scoll"]["against"] == "raw-udp" and one["scoll"]["allocs_per_op"] == 0, one["scoll"]
 
 
 check_rtt(sys.argv[1])

@@ -117,12 +117,12 @@ class lane {
   }
 
   task<void> call() {
-    const auto got = co_await ship(*node_, id_of(1), length, wire::borrowed_bytes{bytes_});
+    const auto got = co_await scoll::ship(*node_, id_of(1), length, wire::borrowed_bytes{bytes_});
     if (!got) me_.give_up(describe(got.error()));
   }
   task<void> broadcast() {
     const wire::borrowed_bytes request{bytes_};
-    const auto all = co_await bcast(*group_, request);
+    const auto all = co_await scoll::bcast(*group_, request);
     if (!all.ok()) me_.give_up(describe(all.outcome()));
     if (all->value != std::uint64_t{me_.count()} * (me_.count() + 1) / 2) me_.give_up("the sum is wrong");
   }

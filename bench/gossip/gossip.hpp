@@ -33,6 +33,13 @@ std::unique_ptr<cycle_contestant> make_cycles(std::uint32_t nodes);
 /// Does the same with only two sockets: one datagram there and one back.
 std::unique_ptr<contestant> make_raw_udp(const exchange_sizes& sizes);
 
+/// Runs the cycles of one participant of so many in a process of its own, on a processor of its own; all others are in another
+/// process, which is not counted. An operation is an interval: its ping and the reply, and a reply to each that pings it, one
+/// on average.
+std::unique_ptr<contestant> make_one_participant(std::uint32_t nodes);
+/// Does the same with only the datagrams: a ping, a reply, and each of them from the other side.
+std::unique_ptr<contestant> make_bare_participant(const exchange_sizes& sizes, std::uint32_t nodes);
+
 rows run_merge(const bench::options& common, const std::vector<std::uint32_t>& sizes);
 rows run_cycle(const bench::options& common, const std::vector<std::uint32_t>& nodes);
 

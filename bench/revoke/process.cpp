@@ -110,7 +110,7 @@ class process final : public node_process {
   task<void> load() {
     while (loaded_) {
       const large_replies::request nothing;
-      const auto r = co_await bcast(*large_, nothing);
+      const auto r = co_await scoll::bcast(*large_, nothing);
       if (!r.has_value()) me_.give_up(describe(r.outcome()));
     }
   }
@@ -118,7 +118,7 @@ class process final : public node_process {
   task<std::int64_t> plan_b() {
     const wire::borrowed_bytes request{payload_};
     const std::int64_t began = now_ns();
-    const auto r = co_await bcast(*plan_b_, request);
+    const auto r = co_await scoll::bcast(*plan_b_, request);
     const std::int64_t ended = now_ns();
     if (!r.ok()) me_.give_up(describe(r.outcome()));
     co_return ended - began;
@@ -148,7 +148,7 @@ class process final : public node_process {
 
   task<void> interrupted(const group<work_for_long>& g) {
     const work_for_long::request nothing;
-    const auto r = co_await bcast(g, nothing, {.deadline = seconds(30)});
+    const auto r = co_await scoll::bcast(g, nothing, {.deadline = seconds(30)});
     interrupted_at_ = now_ns();
     if (r.status().error() != errc::revoked) me_.give_up(describe(r.outcome()));
   }

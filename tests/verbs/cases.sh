@@ -37,6 +37,7 @@ run gossip "$bin/tests_gossip" "[rxe]"
 run "gossip, daemons" tests/verbs/gossip.sh "$bin"
 run collective "$bin/tests_collective" "[world]~[slow]"
 run "shard servers" tests/verbs/shard_servers.sh "$bin"
+run "shard servers in trouble" tests/verbs/troubled_servers.sh "$bin"
 SCOLL_REACTOR_BACKEND=poll run "transport, by poll" "$bin/tests_transport" "-#" "[#session_test][reactor],[#transfer_test][reactor]"
 
 echo

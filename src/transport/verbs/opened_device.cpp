@@ -8,17 +8,12 @@
 
 #include "scoll/coro/error_format.hpp"
 #include "transport/verbs/device_checks.hpp"
+#include "transport/verbs/mapped_address.hpp"
 
 namespace scoll::transport::verbs {
 namespace {
 
 constexpr std::size_t page_bytes = 4096;
-constexpr std::size_t mapped_prefix_bytes = 12;
-
-bool is_mapped(const gid& address) noexcept {
-  constexpr std::array<std::uint8_t, mapped_prefix_bytes> prefix{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  return std::equal(prefix.begin(), prefix.end(), address.begin());
-}
 
 }  // namespace
 
@@ -32,15 +27,15 @@ result<gid> parse_gid(const std::string& host) {
   std::string bare = host;
   if (bare.starts_with('[') && bare.ends_with(']')) bare = bare.substr(1, bare.size() - 2);
   if (::inet_pton(AF_INET6, bare.c_str(), address.data()) == 1) return address;
-  address[10] = address[11] = 0xff;
-  if (::inet_pton(AF_INET, bare.c_str(), address.data() + mapped_prefix_bytes) == 1) return address;
+  address = mapped({});
+  if (::inet_pton(AF_INET, bare.c_str(), address.data() + mapped_prefix.size()) == 1) return address;
   return make_error(errc::invalid_argument, "verbs: '{:.40}' is no IP address", host);
 }
 
 std::string to_text(const gid& address) {
   std::array<char, INET6_ADDRSTRLEN> text{};
-  const bool mapped = is_mapped(address);
-  ::inet_ntop(mapped ? AF_INET : AF_INET6, address.data() + (mapped ? mapped_prefix_bytes : 0), text.data(),
+  const bool v4 = is_mapped(address);
+  ::inet_ntop(v4 ? AF_INET : AF_INET6, address.data() + (v4 ? mapped_prefix.size() : 0), text.data(),
               text.size());
   return text.data();
 }

@@ -16,11 +16,11 @@ using transport::verbs::global_header_bytes;
 
 namespace {
 
-constexpr std::uint32_t per_million = 1'000'000;
-constexpr std::uint64_t most_latencies_held_back = 8;
+constexpr std::uint32_t whole_ppm = 1'000'000;
+constexpr std::uint64_t most_latencies_late = 8;
 
 bool happens(sim_world& world, std::uint32_t ppm) noexcept {
-  return ppm != 0 && world.random().chance(ppm, per_million);
+  return ppm != 0 && world.random().chance(ppm, whole_ppm);
 }
 
 /// How long a datagram is on its way.
@@ -32,7 +32,7 @@ nanoseconds travel_time(sim_world& world, const sim_path& way) noexcept {
   if (world.now() < way.slow_until) time += way.extra;
   if (happens(world, way.spike_ppm)) time += way.spike;
   if (happens(world, way.reorder_ppm))
-    time += static_cast<std::int64_t>(1 + world.random().below(most_latencies_held_back)) * way.model.latency;
+    time += static_cast<std::int64_t>(1 + world.random().below(most_latencies_late)) * way.model.latency;
   return time;
 }
 

@@ -10,7 +10,7 @@
 namespace scoll::transport::verbs {
 namespace {
 
-constexpr std::size_t most_taken = 64;  // in one step
+constexpr std::size_t most_at_a_time = 64;  // in one step
 
 }  // namespace
 
@@ -34,8 +34,8 @@ void datagram_core::step() noexcept {
 
 /// Returns true if there may be more. The places of what has arrived are posted again at the end.
 bool datagram_core::take_some() noexcept {
-  std::array<completion, most_taken> done;
-  std::array<std::uint32_t, most_taken> places{};
+  std::array<completion, most_at_a_time> done;
+  std::array<std::uint32_t, most_at_a_time> places{};
   std::size_t emptied = 0;
   const int count = device_->context->poll(device_->completions, done);
   if (count < 0) {
@@ -56,11 +56,11 @@ bool datagram_core::take_some() noexcept {
     }
   }
   if (has_device() && !post_receives(std::span(places).first(emptied))) fail(EIO);
-  return has_device() && count == static_cast<int>(most_taken);
+  return has_device() && count == static_cast<int>(most_at_a_time);
 }
 
 bool datagram_core::post_receives(std::span<const std::uint32_t> slots) noexcept {
-  std::array<receive_request, most_taken> requests;
+  std::array<receive_request, most_at_a_time> requests;
   for (std::size_t begin = 0; begin < slots.size();) {
     const std::size_t count = std::min(requests.size(), slots.size() - begin);
     for (std::size_t i = 0; i < count; ++i) {

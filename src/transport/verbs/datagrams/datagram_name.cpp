@@ -5,16 +5,10 @@
 
 #include "scoll/coro/error_format.hpp"
 #include "transport/io/address.hpp"
-#include "transport/verbs/datagrams/global_header.hpp"
+#include "transport/verbs/mapped_address.hpp"
 
 namespace scoll::transport::verbs {
 namespace {
-
-constexpr std::size_t mapped_prefix_bytes = 12;
-
-bool is_mapped(const gid& host) noexcept {
-  return std::equal(host.begin(), host.begin() + mapped_prefix_bytes, mapped({}).begin());
-}
 
 bool is_link_local(const gid& host) noexcept {
   return host[0] == 0xfe && (host[1] & 0xc0U) == 0x80U;
@@ -28,7 +22,7 @@ std::optional<datagram_name> name_of(const socket_address& address) noexcept {
   if (address.family() == AF_INET) {
     name.host = mapped({});
     const auto& v4 = *reinterpret_cast<const sockaddr_in*>(address.data());
-    std::memcpy(name.host.data() + mapped_prefix_bytes, &v4.sin_addr, sizeof v4.sin_addr);
+    std::memcpy(name.host.data() + mapped_prefix.size(), &v4.sin_addr, sizeof v4.sin_addr);
   } else if (address.family() == AF_INET6) {
     const auto& v6 = *reinterpret_cast<const sockaddr_in6*>(address.data());
     std::memcpy(name.host.data(), &v6.sin6_addr, name.host.size());
@@ -43,7 +37,7 @@ socket_address address_of(const datagram_name& name, const socket_address& own) 
   if (is_mapped(name.host)) {
     sockaddr_in v4{};
     v4.sin_family = AF_INET;
-    std::memcpy(&v4.sin_addr, name.host.data() + mapped_prefix_bytes, sizeof v4.sin_addr);
+    std::memcpy(&v4.sin_addr, name.host.data() + mapped_prefix.size(), sizeof v4.sin_addr);
     made = socket_address::from(reinterpret_cast<const sockaddr*>(&v4), sizeof v4);
   } else {
     sockaddr_in6 v6{};

@@ -1,7 +1,9 @@
 #include "transport/verbs/datagrams/global_header.hpp"
 
-#include <algorithm>
+#include <array>
 #include <cstring>
+
+#include "transport/verbs/mapped_address.hpp"
 
 namespace scoll::transport::verbs {
 namespace {
@@ -22,13 +24,6 @@ bool is_v4(std::span<const std::byte> header) noexcept {
 }
 
 }  // namespace
-
-gid mapped(std::array<std::uint8_t, 4> address) noexcept {
-  gid made{};
-  made[10] = made[11] = 0xff;
-  std::copy(address.begin(), address.end(), made.end() - address.size());
-  return made;
-}
 
 std::uint16_t header_checksum(std::span<const std::byte> header) noexcept {
   std::uint32_t sum = 0;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -17,9 +16,6 @@ using global_header = std::span<const std::byte, global_header_bytes>;
 /// The address from which a datagram came, as its device has seen it; nothing if the bytes are not a header.
 /// They are a header of InfiniBand or of IPv6, or 20 bytes without a meaning and a header of IPv4.
 std::optional<gid> source_of(global_header bytes) noexcept;
-
-/// The address of a host by IPv4, as ports have it in their tables.
-gid mapped(std::array<std::uint8_t, 4> address) noexcept;
 
 /// The checksum of a header of IPv4 (RFC 1071). Over a header that has the right one it is 0.
 std::uint16_t header_checksum(std::span<const std::byte> header) noexcept;

@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::uint32_t mtu_unit = 128;       // times two to the power of the enumerator
 constexpr std::uint8_t not_ready_timer = 12;  // 0.64 ms
-constexpr std::uint8_t hops = 64;
 constexpr std::uint16_t full_member = 0x8000;
 
 std::uint32_t bytes_of(ibv_mtu mtu) noexcept {

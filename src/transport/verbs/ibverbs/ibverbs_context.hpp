@@ -66,6 +66,8 @@ class ibverbs_context final : public device_context {
     ibv_ah* ah = nullptr;
   };
 
+  static constexpr std::uint8_t hops = 64;  // that a message may pass
+
   explicit ibverbs_context(reactor& home) noexcept : home_(home) {}
   error failed(const char* call, int errno_value) const;
   status set_up(ibv_device& device);

@@ -5,11 +5,6 @@
 #include "transport/verbs/ibverbs/ibverbs_context.hpp"
 
 namespace scoll::transport::verbs {
-namespace {
-
-constexpr std::uint8_t hops = 64;
-
-}  // namespace
 
 result<queue_pair_object*> ibverbs_context::make_datagram_pair(const datagram_pair_request& what,
                                                                std::uint8_t port) {

@@ -2,7 +2,7 @@
 
 #include "tests/catch.hpp"
 #include "tests/support/allocation_counter.hpp"
-#include "transport/verbs/datagrams/global_header.hpp"
+#include "transport/verbs/mapped_address.hpp"
 
 using namespace scoll;
 using namespace scoll::transport::verbs;

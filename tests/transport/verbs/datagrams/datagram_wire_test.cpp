@@ -8,6 +8,7 @@
 #include "tests/catch.hpp"
 #include "tests/support/bytes.hpp"
 #include "transport/verbs/datagrams/global_header.hpp"
+#include "transport/verbs/mapped_address.hpp"
 #include "transport/verbs/opened_device.hpp"
 
 using namespace scoll;
