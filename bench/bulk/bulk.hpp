@@ -20,6 +20,9 @@ struct setting {
   std::string congestion_control;
   std::string keys{};  ///< the file of the ring that guards scoll's connections; empty: in the clear
   bool apart = false;  ///< each process of scoll has a processor of its own, as on two hosts
+  std::vector<std::string> hosts{};  ///< the addresses of the processes' RDMA devices; empty: TCP
+  bool registered = false;           ///< scoll registers its memory with them
+  std::uint32_t places = 1;          ///< operations at once each have one of so many places
 };
 
 /// A pull or push of exposed memory.

@@ -1,9 +1,13 @@
+#include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "bench/kit/endpoint_process.hpp"
 #include "bulk.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "transport/memory/memory_region.hpp"
+#include "transport/memory/registered_memory.hpp"
 #include "transport/memory/transfer.hpp"
 
 namespace bench::bulk {
@@ -16,10 +20,12 @@ using namespace scoll::transport;
 class peer final : public endpoint_process {
  public:
   peer(member& me, const setting& s)
-      : endpoint_process(me, s.congestion_control, endpoint_identity(me.index(), s.keys)),
+      : endpoint_process(me, s.congestion_control, endpoint_identity(me.index(), s.keys), s.hosts),
         setting_(s),
-        bytes_(s.size),
-        region_(memory_region::expose(endpoint_, bytes_, memory_access::read_write).value()) {}
+        bytes_(s.places * s.size) {
+    region_ = memory_region::expose(endpoint_, place(0), memory_access::read_write).value();
+    if (s.registered) background_.spawn(register_all());
+  }
 
   void run() { run_as(*this); }
 
@@ -31,19 +37,31 @@ class peer final : public endpoint_process {
     how.window = setting_.depth;
     how.segment_bytes = setting_.chunk;
     how.checked = setting_.verified;
+    const std::span<std::byte> here = place(next_place_++ % setting_.places);
     status moved;
     if (setting_.push) {
-      moved = co_await push(endpoint_, there, 0, bytes_, how);
+      moved = co_await push(endpoint_, there, 0, here, how);
     } else {
-      moved = co_await pull(endpoint_, there, 0, bytes_, how);
+      moved = co_await pull(endpoint_, there, 0, here, how);
     }
     if (!moved) me_.give_up(describe(moved.error()));
   }
 
  private:
+  std::span<std::byte> place(std::size_t number) noexcept {
+    return std::span(bytes_).subspan(number * setting_.size, setting_.size);
+  }
+  task<void> register_all() {
+    auto made = co_await register_memory(endpoint_, bytes_);
+    if (!made) me_.give_up(describe(made.error()));
+    registered_.emplace(std::move(*made));
+  }
+
   setting setting_;
   std::vector<std::byte> bytes_;
+  std::size_t next_place_ = 0;
   memory_region region_;
+  std::optional<registered_memory> registered_;
 };
 
 }  // namespace

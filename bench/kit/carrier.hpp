@@ -31,7 +31,7 @@ class carrier {
   std::string listen_address_;
 };
 
-/// Whether this program was built with libibverbs.
+/// True if this program was built with libibverbs.
 bool verbs_built() noexcept;
 
 }  // namespace bench

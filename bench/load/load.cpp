@@ -20,7 +20,7 @@ namespace {
 
 using player = void (*)(member&, const bcast::setting&);
 
-/// What is measured: one of the jobs, with all that take part in it.
+/// A job that is measured: what its processes do, and how much of it.
 struct job {
   std::string name;
   bcast::setting setting;
@@ -100,16 +100,17 @@ class one_job {
   }
 
   void find_what_is_possible() {
+    const contest_options how = contest("what is possible");
     std::vector<subject> subjects;
     std::vector<rated*> by_participant;
     for (participant& p : all_) {
       order many;
       many.in_flight = job_.in_flight;
-      auto made = std::make_unique<rated>(*p.group, many, contest("").operations);
+      auto made = std::make_unique<rated>(*p.group, many, how.operations);
       by_participant.push_back(made.get());
       subjects.push_back({p.subject, std::move(made)});
     }
-    hold(subjects, contest("what is possible"));
+    hold(subjects, how);
     for (std::size_t i = 0; i < all_.size(); ++i) all_[i].possible_per_s = median(by_participant[i]->per_s());
   }
 
@@ -120,13 +121,14 @@ class one_job {
   }
 
   rows at_rates() {
+    const contest_options how = contest("at a rate");
     std::vector<subject> subjects;
     std::vector<rated*> driven_by;
     rows found;
     for (participant& p : all_) {
       for (const std::uint32_t share : options_.shares) {
         const order o = at_share(p, share / 100.0);
-        auto made = std::make_unique<rated>(*p.group, o, contest("").operations);
+        auto made = std::make_unique<rated>(*p.group, o, how.operations);
         driven_by.push_back(made.get());
         subjects.push_back({p.subject, std::move(made)});
         row r = begin_row("load-" + job_.name, p, o);
@@ -134,7 +136,7 @@ class one_job {
         found.push_back(std::move(r));
       }
     }
-    const auto scores = hold(subjects, contest("at a rate"));
+    const auto scores = hold(subjects, how);
     for (std::size_t i = 0; i < scores.size(); ++i) {
       found[i]["ops_per_s"] = rounded(median(driven_by[i]->per_s()));
       add_tail(found[i], scores[i]);

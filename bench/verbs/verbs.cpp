@@ -6,6 +6,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "bench/bulk/bulk.hpp"
 #include "bench/kit/carrier.hpp"
 #include "bench/kit/exchanges.hpp"
 #include "bench/kit/group_contestant.hpp"
@@ -14,8 +15,10 @@
 namespace bench::verbs {
 namespace {
 
+using bulk::setting;
+
 void play_round_trips(member& me, const setting& s) {
-  play_exchanges(me, s.size, "", "", s.hosts);
+  play_exchanges(me, static_cast<std::uint32_t>(s.size), "", "", s.hosts);
 }
 
 group_contestant start(void (*play)(member&, const setting&), const setting& s) {
@@ -45,7 +48,7 @@ row measure(const std::string& name, void (*play)(member&, const setting&), cons
   row r = begin_row(name, s);
   r["in_flight"] = in_flight;
   add_score(r, s0);
-  r["mib_per_s"] = rounded(median(rate.per_s()) * s.size / (1U << 20U));
+  r["mib_per_s"] = rounded(median(rate.per_s()) * static_cast<double>(s.size) / (1U << 20U));
   r["syscalls_per_op"] = rounded(s0.total.syscalls);
   r["allocs_per_op"] = s0.total.allocations;
   return r;
@@ -75,11 +78,15 @@ rows run(const bench::options& common, const options& o) {
   rows all;
   for (const std::string& name : o.cases) {
     const bool pulls = name.starts_with("pull");
-    const setting s{o.hosts, pulls ? o.pull_bytes : o.rtt_bytes, name == "pull"};
+    setting s;
+    s.hosts = o.hosts;
+    s.size = pulls ? o.pull_bytes : o.rtt_bytes;
+    s.registered = name == "pull";
+    s.places = o.pulls_at_once;
     if (name == "idle") {
       all.push_back(idle(s, common));
     } else if (pulls) {
-      all.push_back(measure(name, &play_pulls, s, o.pulls_at_once, common, 32));
+      all.push_back(measure(name, &bulk::play_scoll, s, o.pulls_at_once, common, 32));
     } else {
       all.push_back(measure(name, &play_round_trips, s, 1, common, 200));
     }

@@ -4,20 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "bench/kit/member.hpp"
 #include "bench/kit/options.hpp"
 
 /// Two processes over RDMA devices, each with one of its own. `tests/verbs/bench.py` sets perftest beside it.
 namespace bench::verbs {
-
-struct setting {
-  std::vector<std::string> hosts;  ///< the address of each process's device
-  std::uint32_t size = 64;
-  bool registered = true;  ///< pulls: both sides register their memory, or it is copied through slabs
-};
-
-/// Pulls `size` bytes from the other process.
-void play_pulls(member& me, const setting& s);
 
 struct options {
   std::vector<std::string> hosts{"10.0.0.1", "10.0.0.2"};

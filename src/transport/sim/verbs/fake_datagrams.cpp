@@ -70,7 +70,7 @@ fake_datagrams::packet& fake_datagrams::take() {
   return idle_.empty() ? packets_.emplace_back(*this) : idle_.pop_front();
 }
 
-/// What is too long for a packet is lost, and its sender is told that all is well.
+/// A datagram that is longer than the MTU is lost, and completes at its sender with success, as on real devices.
 void fake_datagrams::send(const fake_datagram_pair& from, const datagram_request& what,
                           std::span<const std::byte> bytes) {
   const std::uint32_t from_host = from.device().host();

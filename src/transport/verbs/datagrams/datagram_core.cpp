@@ -154,7 +154,7 @@ void datagram_core::on_event() noexcept {
   if (device_ != nullptr && watching_ && !ending_watch_) device_->context->wake_on_event(event_);
 }
 
-/// What is under way is lost, and the device is put away. If the port is open, it is then opened again.
+/// The datagrams that are under way are lost, and the device is put away. An open port then opens it again.
 void datagram_core::fail(int errno_value) noexcept {
   if (!has_device()) return;
   failed_ = true;

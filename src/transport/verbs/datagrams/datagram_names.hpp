@@ -24,8 +24,8 @@ struct wanting_handle {};
 /// ```text
 ///   unknown ──answer──► known ──it speaks in another epoch──► in doubt ──answer──► known
 /// ```
-/// Of a name that is in doubt, as of an unknown one, nothing is known that could be sent to. A known one that has
-/// been silent for some sends is asked about while it is still sent to.
+/// Nothing is sent to a name that is unknown or in doubt. A known name that has been silent for some sends is asked
+/// about, and meanwhile the port goes on sending to it.
 struct known_name : list_hook<by_use>, list_hook<wanting_handle> {
   datagram_name name;
   std::optional<whereabouts> where;  // as the latest answer says

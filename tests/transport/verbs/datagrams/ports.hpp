@@ -113,4 +113,15 @@ struct rdma_host final : datagram_events {
   std::function<void(const datagram_address&)> then;
 };
 
+/// Hosts 1 and 2, whose ports are bound.
+struct two_hosts {
+  two_hosts() {
+    a.bind();
+    b.bind();
+  }
+
+  fake_hosts h;
+  rdma_host a{h, 1}, b{h, 2};
+};
+
 }  // namespace ports

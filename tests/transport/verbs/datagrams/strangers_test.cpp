@@ -149,10 +149,8 @@ TEST_CASE("a datagram that is longer than the MTU is sent with success, and vani
 }
 
 TEST_CASE("a datagram must come from the device of the name that it claims") {
-  fake_hosts h;
-  rdma_host a(h, 1), b(h, 2);
-  a.bind();
-  b.bind();
+  two_hosts both;
+  auto& [h, a, b] = both;
   REQUIRE(a.send(2, 1));
   REQUIRE(b.send(1, 1));
   h.clock.run_for(10ms);
@@ -177,10 +175,8 @@ TEST_CASE("a datagram must come from the device of the name that it claims") {
 }
 
 TEST_CASE("an epoch that is forged on the peer's own host costs one question, and no datagram") {
-  fake_hosts h;
-  rdma_host a(h, 1), b(h, 2);
-  a.bind();
-  b.bind();
+  two_hosts both;
+  auto& [h, a, b] = both;
   REQUIRE(a.send(2, 1));
   REQUIRE(b.send(1, 1));
   h.clock.run_for(1s);

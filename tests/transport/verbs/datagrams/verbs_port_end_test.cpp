@@ -12,10 +12,8 @@ using Catch::Matchers::Contains;
 // How a port for datagrams over RDMA fails, is closed, and is refused.
 
 TEST_CASE("a device that fails is opened again, and its peers find the new queue pair") {
-  fake_hosts h;
-  rdma_host a(h, 1), b(h, 2);
-  a.bind();
-  b.bind();
+  two_hosts both;
+  auto& [h, a, b] = both;
   REQUIRE(a.send(2, 1));
   REQUIRE(b.send(1, 1));
   h.clock.run_for(10ms);
@@ -37,10 +35,8 @@ TEST_CASE("a device that fails is opened again, and its peers find the new queue
 }
 
 TEST_CASE("a port that is down keeps datagrams away, and a device that cannot be opened is tried again") {
-  fake_hosts h;
-  rdma_host a(h, 1), b(h, 2);
-  a.bind();
-  b.bind();
+  two_hosts both;
+  auto& [h, a, b] = both;
   REQUIRE(a.send(2, 1));
   h.clock.run_for(10ms);
   h.devices.set_port(1, false);
@@ -55,10 +51,8 @@ TEST_CASE("a port that is down keeps datagrams away, and a device that cannot be
 }
 
 TEST_CASE("a device that refuses a datagram is put away and opened again") {
-  fake_hosts h;
-  rdma_host a(h, 1), b(h, 2);
-  a.bind();
-  b.bind();
+  two_hosts both;
+  auto& [h, a, b] = both;
   REQUIRE(a.send(2, 0));
   h.clock.run_for(10ms);
   h.devices.refuse_send_after(1, 2);
@@ -126,10 +120,8 @@ TEST_CASE("a port that closes while a handle is being made still sends what it w
 }
 
 TEST_CASE("the owner of a port may close it while it is told of a datagram") {
-  fake_hosts h;
-  rdma_host a(h, 1), b(h, 2);
-  a.bind();
-  b.bind();
+  two_hosts both;
+  auto& [h, a, b] = both;
   REQUIRE(a.send(2, 0));
   h.clock.run_for(1ms);
   b.then = [&](const datagram_address& source) {

@@ -14,10 +14,8 @@ using namespace std::chrono_literals;
 using Catch::Matchers::Contains;
 
 TEST_CASE("a datagram over RDMA waits until it is known where its name leads, and later ones do not") {
-  fake_hosts h;
-  rdma_host a(h, 1), b(h, 2);
-  a.bind();
-  b.bind();
+  two_hosts both;
+  auto& [h, a, b] = both;
   CHECK(a.port.bound_address() == "verbs://10.0.0.1:7002");
   REQUIRE(a.send(2, 7));
   h.clock.run_for(1ms);
@@ -41,10 +39,8 @@ TEST_CASE("a datagram over RDMA waits until it is known where its name leads, an
 }
 
 TEST_CASE("of the datagrams that wait for one name the latest leaves, and sixteen names can be waited for") {
-  fake_hosts h;
-  rdma_host a(h, 1), b(h, 2);
-  a.bind();
-  b.bind();
+  two_hosts both;
+  auto& [h, a, b] = both;
   for (std::uint32_t i = 1; i <= 3; ++i) REQUIRE(a.send(2, i));
   for (std::uint32_t host = 3; host < 18; ++host) REQUIRE(a.send(host, 0));
   const status refused = a.send(18, 0);
@@ -63,10 +59,8 @@ TEST_CASE("of the datagrams that wait for one name the latest leaves, and sixtee
 }
 
 TEST_CASE("a question that is lost is asked again, and its datagram still leaves") {
-  fake_hosts h;
-  rdma_host a(h, 1), b(h, 2);
-  a.bind();
-  b.bind();
+  two_hosts both;
+  auto& [h, a, b] = both;
   h.udp.pull(2, h.clock.world().now() + 300ms);
   REQUIRE(a.send(2, 5));
   h.clock.run_for(390ms);
