@@ -48,6 +48,15 @@ std::vector<std::pair<std::string, std::string>> named_devices() {
 
 }  // namespace
 
+rxe_world::rxe_world(bool reads) : tcp_world(family::v4), options(testing::scarce_verbs()) {
+  if (!reads) options.read_depth = 0;
+  // To register memory is slow there, and first connections wait for it.
+  options.read_slabs = 4;
+  options.read_slab_bytes = 65536;
+  if (const char* const windows = std::getenv("SCOLL_TEST_RXE_WINDOWS"))
+    options.windows = static_cast<std::uint32_t>(std::stoul(windows));
+}
+
 const std::vector<std::pair<std::string, std::string>>& rxe_world::devices() {
   static const auto all = named_devices();
   return all;
@@ -56,13 +65,9 @@ const std::vector<std::pair<std::string, std::string>>& rxe_world::devices() {
 #ifdef SCOLL_HAS_VERBS
 std::unique_ptr<transport::rail> rxe_world::make_rail(node_id node) {
   const auto& [device, address] = devices()[node % devices().size()];
-  transport::verbs_options own = testing::scarce_verbs();
+  transport::verbs_options own = options;
   own.device = device;
   own.address = address;
-  if (!reads_) own.read_depth = 0;
-  // To register memory is slow there, and first connections wait for it.
-  own.read_slabs = 4;
-  own.read_slab_bytes = 65536;
   return std::make_unique<stacked_rail>(loop(), tcp_world::make_rail(node), transport::use_ibverbs(loop()),
                                         own);
 }

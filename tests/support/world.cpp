@@ -57,16 +57,18 @@ constexpr struct {
   unsigned runs;
   bool parts, freezes, hastes;
   bool can(fault f) const { return f == fault::part ? parts : f == fault::freeze ? freezes : hastes; }
-} all_worlds[] = {{world_kind::memory, "the simulated network", plain | bulk | streams, true, true, true},
-                  {world_kind::tcp_v4, "TCP over IPv4", plain | bulk | streams, true, false, true},
-                  {world_kind::tcp_v6, "TCP over IPv6", plain | bulk | streams, false, false, true},
-                  {world_kind::remote_memory, "the simulated network with hardware", bulk, true, true, true},
-                  {world_kind::tcp_guarded, "TCP under guards", bulk, true, false, true},
-                  {world_kind::fake_verbs, "simulated RDMA devices", plain | bulk, true, true, true},
-                  {world_kind::fake_verbs_messages, "simulated RDMA devices without READ", bulk | streams,
-                   true, true, true},
-                  {world_kind::rxe, "RDMA devices", plain | bulk, true, false, false},
-                  {world_kind::rxe_messages, "RDMA devices without READ", streams, true, false, false}};
+} all_worlds[] = {
+    {world_kind::memory, "the simulated network", plain | bulk | streams, true, true, true},
+    {world_kind::tcp_v4, "TCP over IPv4", plain | bulk | streams, true, false, true},
+    {world_kind::tcp_v6, "TCP over IPv6", plain | bulk | streams, false, false, true},
+    {world_kind::remote_memory, "the simulated network with hardware", bulk, true, true, true},
+    {world_kind::tcp_guarded, "TCP under guards", bulk, true, false, true},
+    {world_kind::fake_verbs, "simulated RDMA devices", plain | bulk, true, true, true},
+    {world_kind::fake_verbs_windows, "simulated RDMA devices with memory windows", bulk, true, true, true},
+    {world_kind::fake_verbs_messages, "simulated RDMA devices without READ", bulk | streams, true, true,
+     true},
+    {world_kind::rxe, "RDMA devices", plain | bulk, true, false, false},
+    {world_kind::rxe_messages, "RDMA devices without READ", streams, true, false, false}};
 
 /// Counts the runs of cases that are left out of a world, and prints the counts when the program ends.
 class left_out {
@@ -133,9 +135,11 @@ std::unique_ptr<world> make_world(world_kind kind, std::uint32_t hosts, node_id 
     case world_kind::rxe_messages: return std::make_unique<rxe_world>(false);
     case world_kind::tcp_v6: return std::make_unique<tcp_world>(tcp_world::family::v6);
     case world_kind::fake_verbs:
+    case world_kind::fake_verbs_windows:
     case world_kind::fake_verbs_messages: {
       auto made = std::make_unique<fake_verbs_world>(hosts, first_node);
       if (kind == world_kind::fake_verbs_messages) made->options.read_depth = 0;
+      if (kind == world_kind::fake_verbs_windows) made->options.windows = 6;
       made->set_latency(latency);
       return made;
     }

@@ -213,17 +213,17 @@ class tcp_world : public world {
 };
 
 /// RDMA devices of this machine, which `SCOLL_TEST_RXE` names with their addresses, such as
-/// "rxe1=10.0.0.1,rxe2=10.0.0.2". Nodes use them by turns. The connections below them are those of a `tcp_world`.
+/// "rxe1=10.0.0.1,rxe2=10.0.0.2". Nodes use them by turns, with as many memory windows for each link as
+/// `SCOLL_TEST_RXE_WINDOWS` says, or none. The connections below them are those of a `tcp_world`.
 class rxe_world : public tcp_world {
  public:
-  explicit rxe_world(bool reads = true) : tcp_world(family::v4), reads_(reads) {}
+  explicit rxe_world(bool reads = true);
   /// Empty if the environment names no devices.
   static const std::vector<std::pair<std::string, std::string>>& devices();
 
   std::unique_ptr<transport::rail> make_rail(node_id node) override;
 
- private:
-  [[maybe_unused]] bool reads_;  // unused in builds without scoll::verbs
+  transport::verbs_options options;
 };
 
 /// The transports that tests of protocols run over.
@@ -234,6 +234,7 @@ enum class world_kind : std::uint8_t {
   remote_memory,
   tcp_guarded,
   fake_verbs,
+  fake_verbs_windows,
   fake_verbs_messages,  ///< nothing is read by hardware
   rxe,
   rxe_messages,
@@ -241,7 +242,7 @@ enum class world_kind : std::uint8_t {
 
 constexpr bool is_virtual(world_kind kind) noexcept {
   return kind == world_kind::memory || kind == world_kind::remote_memory || kind == world_kind::fake_verbs ||
-         kind == world_kind::fake_verbs_messages;
+         kind == world_kind::fake_verbs_windows || kind == world_kind::fake_verbs_messages;
 }
 
 /// Runs the case once for each kind of world that can do all of `needed`; if the environment names RDMA devices, on

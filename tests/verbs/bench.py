@@ -4,7 +4,7 @@
 usage: bench.py SCOLL-BENCH [--rounds N]
 
 Round trips are compared with twice the half round trip of ib_send_lat, pulls with ib_read_bw; both of them sleep until something
-completes (-e), as scoll does. Ratios are of the medians over rounds. The limits: a round trip of 64 bytes takes at most 1.3 times
+completes (-e), as scoll does. Each ratio is the median of those of the rounds, because the machine is not equally fast in all. The limits: a round trip of 64 bytes takes at most 1.3 times
 as long, pulls of 1 MiB of registered memory are at least 0.8 times as fast, nothing is allocated for an operation (pools grow at first), no
 receiver is ever without a place, and an idle node uses less than 1 % of a processor. Exit status 1: one of them is exceeded.
 """
@@ -76,7 +76,7 @@ def measure(program, rounds):
     for number in range(rounds):
         print(f"round {number + 1} of {rounds}", flush=True)
         before = not_ready()
-        rtt, pull = scoll(program, "--case", "rtt", "--rounds", "2"), scoll(program, "--case", "pull", "--rounds", "2")
+        rtt, pull = scoll(program, "--case", "rtt", "--rounds", "5"), scoll(program, "--case", "pull", "--rounds", "2")
         copied = scoll(program, "--case", "pull-copied", "--rounds", "1")
         refused_scoll += not_ready() - before
         taken["rtt_us"].append(rtt["p50_us"])
@@ -84,12 +84,12 @@ def measure(program, rounds):
         taken["copied_mib_per_s"].append(copied["mib_per_s"])
         taken["allocs_per_op"].append(max(rtt["allocs_per_op"], pull["allocs_per_op"]))
         # bytes, iterations, least, most, typical, …
-        taken["send_lat_us"].append(perftest("ib_send_lat", "-s", "64", "-n", "400")[4])
+        taken["send_lat_us"].append(perftest("ib_send_lat", "-s", "64", "-n", "1000")[4])
         # bytes, iterations, peak, average in MiB/s, …
         taken["read_bw_mib_per_s"].append(perftest("ib_read_bw", "-s", "1048576", "-n", "64")[3])
     found = {name: statistics.median(values) for name, values in taken.items()}
-    found["rtt_ratio"] = found["rtt_us"] / (2 * found["send_lat_us"])
-    found["pull_ratio"] = found["pull_mib_per_s"] / found["read_bw_mib_per_s"]
+    found["rtt_ratio"] = statistics.median(a / (2 * b) for a, b in zip(taken["rtt_us"], taken["send_lat_us"]))
+    found["pull_ratio"] = statistics.median(a / b for a, b in zip(taken["pull_mib_per_s"], taken["read_bw_mib_per_s"]))
     found["not_ready"] = refused_scoll
     found["not_ready_of_perftest"] = not_ready() - refused - refused_scoll
     found["idle_cpu_percent"] = scoll(program, "--case", "idle")["cpu_percent"]

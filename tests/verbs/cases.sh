@@ -38,6 +38,7 @@ run "gossip, daemons" tests/verbs/gossip.sh "$bin"
 run collective "$bin/tests_collective" "[world]~[slow]"
 run "shard servers" tests/verbs/shard_servers.sh "$bin"
 run "shard servers in trouble" tests/verbs/troubled_servers.sh "$bin"
+SCOLL_TEST_RXE_WINDOWS=8 run "transport, by windows" "$bin/tests_transport" "-#" "[#transfer_test][reactor],[#bulk_copy_test][reactor],[#bulk_recall_test][reactor]"
 SCOLL_REACTOR_BACKEND=poll run "transport, by poll" "$bin/tests_transport" "-#" "[#session_test][reactor],[#transfer_test][reactor]"
 
 echo

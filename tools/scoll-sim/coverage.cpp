@@ -121,6 +121,7 @@ std::string_view to_string(mark m) noexcept {
     case id_refused: return "id refused";
     case device_link: return "device link";
     case device_read: return "device read";
+    case device_window: return "device window";
     case device_without_reads: return "device without reads";
     case device_port_down: return "device port down";
     case device_port_silent: return "device port silent";

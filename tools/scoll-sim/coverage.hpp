@@ -130,6 +130,7 @@ enum class mark : std::uint8_t {
   id_refused,            ///< a server with an id that is taken was told so, and so was the one that it asked
   device_link,           ///< a rail was made by RDMA
   device_read,           ///< a device read the memory of a peer
+  device_window,         ///< memory was read by a memory window
   device_without_reads,  ///< a device could register no memory, and bulk data travelled in messages
   device_port_down,      ///< the port of a device went down
   device_port_silent,    ///< likewise, and no event said so

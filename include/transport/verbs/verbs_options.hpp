@@ -9,6 +9,9 @@
 
 namespace scoll::transport {
 
+/// The most memory windows of one link.
+inline constexpr std::uint32_t most_windows = 256;
+
 /// How a `verbs_rail` uses its device. The defaults pin about 62 MB of memory.
 struct verbs_options {
   /// The device, such as "mlx5_0"; empty: the first one that has `address`, or the first one with an active
@@ -40,6 +43,10 @@ struct verbs_options {
   /// size. 0 pieces: bulk data travel in messages.
   std::size_t read_slabs = 32;
   std::size_t read_slab_bytes = 524288;
+  /// Memory windows of each link, with which a right to READ reaches the memory that it is about, no other,
+  /// and only as long as it lasts. 0: none, and a right reaches all of a registration; else 4 to 256. A
+  /// right waits for free windows, and its binding for the READs that its own node has posted before.
+  std::uint32_t windows = 0;
   /// How often a peer without a place for what arrives is tried again, 0 to 7; 7: for ever. Links are
   /// promised places, so this never happens; tests set 0.
   std::uint8_t rnr_retry = 7;

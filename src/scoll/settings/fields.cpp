@@ -109,6 +109,9 @@ constexpr std::array fields{
         "registered pieces of memory for each direction, through which other memory is read"),
     field<amount_of_bytes<4096, 1 << 20>, SCOLL_PLACE(verbs.read_slab_bytes)>(
         "verbs.read_slab_bytes", "4KiB to 1MiB", "the size of these pieces"),
+    field<number<0U, transport::most_windows>, SCOLL_PLACE(verbs.windows)>(
+        "verbs.windows", "0, or 4 to 256; 0: a right reaches all of what was registered",
+        "memory windows of one link, each bound for one right to READ"),
     field<number<0, 7>, SCOLL_PLACE(verbs.rnr_retry)>("verbs.rnr_retry", "0 to 7; 7: for ever",
                                                       "how often a peer without a place is tried again"),
     field<number<1, 31>, SCOLL_PLACE(verbs.timeout)>(

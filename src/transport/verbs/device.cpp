@@ -6,6 +6,7 @@
 
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
+#include "transport/verbs/device_checks.hpp"
 
 namespace scoll::transport::verbs {
 namespace {
@@ -62,7 +63,8 @@ device::~device() {
                      static_cast<ready_node*>(&told_), static_cast<ready_node*>(&slab_free_)}) {
     if (node->scheduled()) home_.unschedule(*node);
   }
-  if (news_.scheduled()) home_.unschedule_late(news_);
+  if (end_of_turn_.scheduled()) home_.unschedule_late(end_of_turn_);
+  if (look_timer_.armed()) home_.disarm(look_timer_);
   if (idle_timer_.armed()) home_.disarm(idle_timer_);
   if (port_timer_.armed()) home_.disarm(port_timer_);
   if (opened_ != nullptr) registrar_.leave_to(*opened_);
@@ -91,7 +93,7 @@ void device::opened(result<std::unique_ptr<opened_device>> made,
     opened_ = std::move(*made);
     opened_->slots->on_refill(&slot_returned, this);
     posted_ = 0;
-    armed_ = false;
+    armed_ = wake_for::nothing;
     refill();
   }
   registrar_.end_renewal(std::move(memory), opening_);  // it may need the device
@@ -129,7 +131,8 @@ void device::end_watch_if_unused() noexcept {
 }
 
 void device::watch_ended() noexcept {
-  ending_watch_ = watching_ = armed_ = false;
+  ending_watch_ = watching_ = false;
+  armed_ = wake_for::nothing;
   if (step_.scheduled()) home_.unschedule(step_);
   const gate_pass last = std::move(watch_);
   if (!pairs_.empty()) return begin_watch();
@@ -209,7 +212,10 @@ queue_pair_request device::queue_pair_wanted() const noexcept {
 }
 
 queue_pair_request device::read_pair_wanted() const noexcept {
-  return {.completions = opened_->completions, .sends = options_.read_depth, .serves_reads = true};
+  return {.completions = opened_->completions,
+          .sends = read_requests(options_),
+          .serves_reads = true,
+          .windows = options_.windows};
 }
 
 std::uint32_t device::read_bytes() const noexcept {

@@ -36,8 +36,10 @@ class device_waiter : public list_hook<device_waiter> {
 /// ```text
 ///   closed ──await()──► opening ──► open ──device failed──► failing ──links gone──► closing ──► closed
 /// ```
-/// It waits for completions only while there are queue pairs, and never spins: a step takes what is there, arms
-/// the queue when it has found less than it could take, and looks once more before it waits.
+/// It waits for completions only while there are queue pairs, and never spins: a step takes what is there, and
+/// when it has found less than it could take, the end of the turn arms the queue and looks once more. As long as
+/// few sends and no READs are under way, only arrivals wake it; what else completes is looked at with them, and
+/// after a while in any case.
 class device final {
  public:
   /// The gate `open` is not empty before all work of the device is done.
@@ -65,6 +67,12 @@ class device final {
   /// Null if all are in use.
   slab* try_slab() noexcept { return opened_->slabs.try_acquire(); }
   void give_slab(slab& s) noexcept;
+  /// So many more sends, or READs, are under way.
+  void sends_posted(std::uint32_t count) noexcept;
+  void reads_posted(std::uint32_t count) noexcept;
+  /// So many of them are no longer.
+  void sends_over(std::uint32_t count) noexcept { sends_under_way_ -= count; }
+  void reads_over(std::uint32_t count) noexcept { reads_under_way_ -= count; }
   /// Wakes a queue pair when there is a slab.
   void wait_for_slab(queue_pair& pair) noexcept;
 
@@ -120,6 +128,11 @@ class device final {
   // device_completions.cpp
   void on_completion() noexcept;
   void step() noexcept;
+  void end_turn() noexcept;
+  void arm() noexcept;
+  wake_for wanted() const noexcept;
+  void look() noexcept;
+  void look_later() noexcept;
   bool take_some() noexcept;
   void take(const completion& done) noexcept;
   void take_received(const completion& done) noexcept;
@@ -153,20 +166,24 @@ class device final {
   intrusive_list<queue_pair, slab_waiters> slab_waiters_;
   intrusive_list<device_pair, all_pairs> retired_;
   std::size_t posted_ = 0;  // places
-  bool armed_ = false;
+  std::uint32_t sends_under_way_ = 0;
+  std::uint32_t reads_under_way_ = 0;
+  wake_for armed_ = wake_for::nothing;
   bool taking_ = false;
+  bool behind_answers_ = false;  // the end of the turn has let them go first
   bool watching_ = false;
   bool ending_watch_ = false;
   gate_pass watch_;
 
   member_node<&device::step> step_{*this};
   member_node<&device::refill> refill_{*this};
-  member_node<&device::tell_news> news_{*this};
+  member_node<&device::end_turn> end_of_turn_{*this};
   member_node<&device::tell_waiters> told_{*this};
   member_node<&device::wake_slab_waiter> slab_free_{*this};
   member_wakeup<&device::on_completion> completion_{*this};
   member_wakeup<&device::on_event> event_{*this};
   member_wakeup<&device::watch_ended> watch_ended_{*this};
+  member_timer<&device::look> look_timer_{*this};
   member_timer<&device::give_back_idle> idle_timer_{*this};
   member_timer<&device::port_stayed_down> port_timer_{*this};
 };

@@ -6,13 +6,23 @@
 
 namespace scoll::transport::verbs {
 
+/// A window may be bound and unbound before either of the two has completed.
+std::uint32_t read_requests(const verbs_options& options) noexcept {
+  return options.read_depth == 0 ? 0 : options.read_depth + 2 * options.windows;
+}
+
 std::uint32_t completion_entries(const verbs_options& options) noexcept {
   const std::uint32_t most_links = options.receive_slots / least_slots;
-  const std::uint32_t per_link = news_per_pair + options.read_depth;
+  const std::uint32_t per_link = news_per_pair + read_requests(options);
   return options.receive_slots + options.send_slabs + most_links * per_link;
 }
 
 status check_limits(const device_limits& limits, const std::string& device, const verbs_options& options) {
+  if (options.windows != 0 && limits.windows < options.windows) {
+    return make_error(errc::unsupported,
+                      "verbs: {} has {} memory windows of type 2B, fewer than verbs.windows, {}", device,
+                      limits.windows, options.windows);
+  }
   if (limits.shared_receives >= options.receive_slots && limits.queue_entries >= completion_entries(options))
     return {};
   return make_error(errc::unsupported,

@@ -12,10 +12,13 @@
 /// What a rail needs of a device. Each error says what is missing, and what to do.
 namespace scoll::transport::verbs {
 
+/// What may be posted on a queue pair for READs at a time: READs, and the binding and unbinding of windows.
+std::uint32_t read_requests(const verbs_options& options) noexcept;
+
 /// The entries of the queue of completions: all that can complete, because its overrun would be fatal.
 std::uint32_t completion_entries(const verbs_options& options) noexcept;
 
-/// `unsupported`: the queues of the device are too short.
+/// `unsupported`: the queues of the device are too short, or it lacks memory windows.
 status check_limits(const device_limits& limits, const std::string& device, const verbs_options& options);
 
 /// `unreachable`: the port is down.

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
 
 #include "scoll/coro/mutants.hpp"
@@ -9,25 +10,74 @@ namespace scoll::transport::verbs {
 namespace {
 
 constexpr std::size_t most_taken = 64;  // in one step
+constexpr std::uint32_t few_sends = 16;
+constexpr nanoseconds most_unseen = std::chrono::milliseconds(10);
 
 }  // namespace
 
 void device::on_completion() noexcept {
-  armed_ = false;
+  armed_ = wake_for::nothing;
   if (!step_.scheduled()) home_.schedule(step_);
 }
 
-/// Something may have completed between the last look and the arming, so it looks once more.
 void device::step() noexcept {
   if (opened_ == nullptr) return;
   if (take_some()) return home_.schedule(step_);
-  while (!armed_ && watching_ && !ending_watch_) {
-    if (!opened_->context->arm(opened_->completions))
+  if (!end_of_turn_.scheduled()) home_.schedule_late(end_of_turn_);
+  look_later();
+}
+
+/// What answers an arrival is sent at the end of the turn, too, and goes first: it carries promises, and its
+/// peer waits for it.
+void device::end_turn() noexcept {
+  behind_answers_ = !behind_answers_;
+  if (behind_answers_) return home_.schedule_late(end_of_turn_);
+  tell_news();
+  arm();
+}
+
+/// Something may have completed between the last look and the arming, so it looks once more.
+void device::arm() noexcept {
+  while (opened_ != nullptr && watching_ && !ending_watch_ && armed_ < wanted()) {
+    const wake_for what = wanted();
+    if (!opened_->context->arm(opened_->completions, what))
       return fail({errc::io_error, "the queue of completions cannot be armed"});
-    armed_ = true;
+    armed_ = what;
     opened_->context->wake_on_completion(completion_);
-    if (take_some()) return home_.schedule(step_);
+    if (!take_some()) continue;
+    if (!step_.scheduled()) home_.schedule(step_);
+    return;
   }
+}
+
+/// Each READ is waited for. Of sends, the more are under way the sooner one of them has to be seen.
+wake_for device::wanted() const noexcept {
+  const bool reads = reads_under_way_ != 0 &&
+                     !SCOLL_MUTANT(verbs_reads_wait_for_arrivals, "only arrivals wake who waits for a READ");
+  return reads || sends_under_way_ > few_sends ? wake_for::everything : wake_for::arrivals;
+}
+
+void device::sends_posted(std::uint32_t count) noexcept {
+  sends_under_way_ += count;
+  look_later();
+  if (armed_ < wanted() && !end_of_turn_.scheduled()) home_.schedule_late(end_of_turn_);
+}
+
+void device::reads_posted(std::uint32_t count) noexcept {
+  reads_under_way_ += count;
+  if (armed_ < wanted() && !end_of_turn_.scheduled()) home_.schedule_late(end_of_turn_);
+}
+
+/// Neither a few sends nor a turn that does not end keep completions from being seen.
+void device::look() noexcept {
+  if (opened_ == nullptr) return;
+  if (take_some() && !step_.scheduled()) home_.schedule(step_);
+  arm();
+  if (sends_under_way_ != 0) look_later();
+}
+
+void device::look_later() noexcept {
+  if (!look_timer_.armed()) home_.arm(look_timer_, home_.now() + most_unseen);
 }
 
 void device::drain() noexcept {
@@ -120,7 +170,7 @@ void device::touch(queue_pair& pair) noexcept {
 void device::renew_touched() noexcept {
   if (touched_.empty()) return;
   for (queue_pair* p = touched_.first(); p != nullptr; p = touched_.next(*p)) p->renew();
-  if (!news_.scheduled()) home_.schedule_late(news_);
+  if (!end_of_turn_.scheduled()) home_.schedule_late(end_of_turn_);
 }
 
 void device::tell_news() noexcept {

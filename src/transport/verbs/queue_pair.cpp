@@ -87,6 +87,7 @@ void queue_pair::post() noexcept {
     if (early.from != nullptr) device_.give_slab(*std::exchange(early.from, nullptr));
   }
   const std::size_t posted = failed_ ? 0 : device_.context().post(object_, std::span(batch_).first(batched_));
+  device_.sends_posted(static_cast<std::uint32_t>(posted));
   const bool all = posted == batched_;
   drop_unposted(posted);
   if (!all && !SCOLL_MUTANT(verbs_refused_sends_lost, "messages that the device has refused are forgotten"))
@@ -139,6 +140,7 @@ void queue_pair::on_posted_done(const completion& done) noexcept {
 }
 
 void queue_pair::settle_until(std::uint32_t end) noexcept {
+  device_.sends_over(end - first_);
   for (; first_ != end; ++first_) {
     sent& done = ring_[first_ % ring_size];
     acknowledged_bytes_ += done.bytes;

@@ -11,7 +11,7 @@
 namespace scoll::transport::verbs {
 
 read_pair::read_pair(device& owner, gate_pass open) noexcept
-    : device_pair(owner, std::move(open), owner.read_pair_wanted()) {
+    : device_pair(owner, std::move(open), owner.read_pair_wanted()), rights_(*this, owner.options().windows) {
   make();
 }
 
@@ -71,6 +71,7 @@ void read_pair::pump() noexcept {
     std::array<read_request, most_posted> batch;
     const std::size_t count = fill(batch);
     const std::size_t posted = device_.context().post(object_, std::span(batch).first(count));
+    device_.reads_posted(static_cast<std::uint32_t>(posted));
     if (posted == count) continue;
     // The device will complete none of those that are left, so their reads end only by `fail`.
     if (SCOLL_MUTANT(verbs_refused_reads_lost, "READs that the device has refused are waited for")) return;
@@ -84,7 +85,7 @@ std::size_t read_pair::fill(std::span<read_request> batch) noexcept {
   while (count < batch.size() && !waiting_.empty() && under_way() < depth_) {
     remote_read& first = waiting_.front();
     const std::size_t size = std::min<std::size_t>(device_.read_bytes(), first.into.bytes.size() - begun_);
-    batch[count++] = {.tag = tag_of(next_),
+    batch[count++] = {.tag = tag_of(next_ & ~window_bit),
                       .into = first.into.bytes.data() + begun_,
                       .size = static_cast<std::uint32_t>(size),
                       .local_key = first.into.local_key,
@@ -101,42 +102,76 @@ std::size_t read_pair::fill(std::span<read_request> batch) noexcept {
 }
 
 void read_pair::on_posted_done(const completion& done) noexcept {
-  const std::uint32_t index = index_in(done, next_);
-  if (destroyed_ || index - first_ >= under_way()) return;
+  const std::uint32_t index = index_in(done, stale);
+  if (index == stale) return;
+  if ((index & window_bit) != 0) return on_window_done(index & ~window_bit, done);
+  const std::uint32_t before = (index - first_) & ~window_bit;
+  if (destroyed_ || before >= under_way()) return;
   if (done.outcome != completion::result::success) {
     // What was posted behind it is flushed. Its memory is the device's until the queue pair is destroyed.
-    next_ = first_;
+    forget_under_way();
     return fail(failure_of(done));
   }
-  settle(index + 1);
+  settle(first_ + before + 1);
   pump();
 }
 
+void read_pair::on_window_done(std::uint32_t window, const completion& done) noexcept {
+  if (destroyed_ || window_requests_ == 0) return;
+  device_.reads_over(1);
+  --window_requests_;
+  if (done.outcome != completion::result::success) return fail(failure_of(done));
+  rights_.on_window_done(window);
+}
+
 void read_pair::settle(std::uint32_t end) noexcept {
+  device_.reads_over(end - first_);
   while (first_ != end) {
     const bool ends = ends_[first_++ % most_depth];
     if (ends && !posted_.empty()) posted_.pop_front().complete({});
   }
 }
 
+void read_pair::forget_under_way() noexcept {
+  device_.reads_over(under_way());
+  next_ = first_;
+}
+
+void read_pair::forget_window_requests() noexcept {
+  device_.reads_over(std::exchange(window_requests_, 0));
+}
+
 // ---- rights
 
 void read_pair::grant(read_grant& right, std::span<const registered_piece> pieces) noexcept {
-  promise& made = promises_.emplace_back(promise{&right, {}, pieces.size()});
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    made.extents[i] = {pieces[i].remote_address, pieces[i].remote_key,
-                       static_cast<std::uint32_t>(pieces[i].bytes.size())};
-  }
-  granting_.push_back(right);
-  answer_later();
+  rights_.grant(right, pieces);
 }
 
-/// The peer reads no more by it, or has never heard of it.
 void read_pair::end(read_grant& right) noexcept {
-  std::erase_if(promises_, [&](const promise& p) { return p.to == &right; });
-  right.unlink();
-  ending_.push_back(right);
-  answer_later();
+  rights_.end(right);
+}
+
+window_request read_pair::binding(std::uint32_t window, const registered_piece& to) noexcept {
+  const memory_object* const memory = device_.memory().find_object(to.local_key);
+  SCOLL_ASSERT(memory != nullptr, "a right to memory that is not registered");
+  return {tag_of(window_bit | window), window, memory, to.bytes};
+}
+
+window_request read_pair::unbinding(std::uint32_t window) noexcept {
+  return {tag_of(window_bit | window), window, nullptr, {}};
+}
+
+bool read_pair::post(std::span<const window_request> requests) noexcept {
+  const std::size_t posted = device_.context().post(object_, requests);
+  device_.reads_posted(static_cast<std::uint32_t>(posted));
+  window_requests_ += static_cast<std::uint32_t>(posted);
+  if (posted == requests.size()) return true;
+  fail({errc::connection_lost, "the device takes no more requests of this connection"});
+  return false;
+}
+
+std::uint32_t read_pair::window_key(std::uint32_t window) const noexcept {
+  return device_.context().window_key(object_, window);
 }
 
 void read_pair::answer_later() noexcept {
@@ -144,29 +179,9 @@ void read_pair::answer_later() noexcept {
 }
 
 void read_pair::answer() noexcept {
-  if (destroyed_) {
-    finish_all();
-    if (left_) device_.retire(*this);
-    return;
-  }
-  grants ended;
-  ended.splice(ending_);
-  tell_granted();
-  while (!ended.empty()) ended.pop_front().on_ended();
-}
-
-void read_pair::tell_granted() noexcept {
-  grants now;
-  now.splice(granting_);
-  while (!now.empty()) {
-    read_grant& right = now.pop_front();
-    in_force_.push_back(right);
-    const auto its = std::ranges::find(promises_, &right, &promise::to);
-    if (its == promises_.end()) continue;  // the link has been cut: it ends with that
-    const promise told = *its;
-    promises_.erase(its);
-    right.on_granted({told.extents.data(), told.count});
-  }
+  if (!destroyed_) return rights_.tell();
+  finish_all();
+  if (left_) device_.retire(*this);
 }
 
 // ---- the end
@@ -178,31 +193,27 @@ void read_pair::cut() noexcept {
 void read_pair::cut_now() noexcept {
   cut();
   destroy_now();
-  promises_.clear();
-  next_ = first_;
+  rights_.forget();
+  forget_under_way();
 }
 
 /// The device has let go of all memory. What has been read by then counts.
 void read_pair::on_destroyed() noexcept {
   device_.drain();
   destroyed_ = true;
+  forget_window_requests();
   fail({errc::connection_lost, "the queue pair for reads has ended"});
   answer_later();
 }
 
 void read_pair::finish_all() noexcept {
   const status lost = error(errc::connection_lost, "the connection broke before the memory was read");
-  promises_.clear();
-  next_ = first_;
-  // Whoever is told may end other reads and rights, so each list is taken anew.
+  forget_under_way();
+  // Whoever is told may end other reads, so each list is taken anew.
   for (reads* each : {&posted_, &waiting_}) {
     while (!each->empty()) each->pop_front().complete(lost);
   }
-  while (!granting_.empty() || !in_force_.empty() || !ending_.empty()) {
-    for (grants* each : {&granting_, &in_force_, &ending_}) {
-      if (!each->empty()) each->pop_front().on_ended();
-    }
-  }
+  rights_.finish();
 }
 
 }  // namespace scoll::transport::verbs

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "scoll/coro/gate.hpp"
 #include "scoll/coro/intrusive_list.hpp"
@@ -13,6 +12,7 @@
 #include "transport/memory/remote_memory.hpp"
 #include "transport/verbs/device_pair.hpp"
 #include "transport/verbs/introduction.hpp"
+#include "transport/verbs/peer_rights.hpp"
 #include "transport/verbs/verbs_api.hpp"
 
 namespace scoll::transport::verbs {
@@ -23,9 +23,8 @@ class verbs_link;
 /// messages, because READs beyond the depth of a queue pair stall what is posted behind them. It outlives its
 /// link until the device has let go of all memory, which is when what is still open completes.
 ///
-/// READs are posted in order, in pieces, and at most `depth` pieces are under way. A right is a key of the
-/// memory's registration, which the peer uses no longer than the right lasts; once this end of the queue pair
-/// is destroyed, nobody can read by it any more.
+/// READs are posted in order, in pieces, and at most `depth` pieces are under way. Once this end of the queue
+/// pair is destroyed, the peer can read nothing by it any more.
 class read_pair final : public device_pair, public remote_access {
  public:
   read_pair(device& owner, gate_pass open) noexcept;
@@ -51,15 +50,21 @@ class read_pair final : public device_pair, public remote_access {
   void cut() noexcept override;
   void cut_now() noexcept override;
 
+  // For the rights of its peer:
+  /// Requests can be posted.
+  bool is_usable() const noexcept { return !failed_ && !destroyed_; }
+  window_request binding(std::uint32_t window, const registered_piece& to) noexcept;
+  window_request unbinding(std::uint32_t window) noexcept;
+  /// Posts requests. False: the device has not taken them all, and the queue pair has failed.
+  bool post(std::span<const window_request> requests) noexcept;
+  std::uint32_t window_key(std::uint32_t window) const noexcept;
+  void answer_later() noexcept;
+
  private:
   using reads = intrusive_list<remote_read, remote_read>;
-  using grants = intrusive_list<read_grant, read_grant>;
-  struct promise {
-    const read_grant* to;
-    std::array<remote_extent, most_extents> extents;
-    std::size_t count;
-  };
   static constexpr std::uint32_t most_depth = 256;
+  static constexpr std::uint32_t stale = UINT32_MAX;      // the index of a tag of an earlier queue pair
+  static constexpr std::uint32_t window_bit = 1U << 31U;  // of the tags of requests about windows
 
   void on_pair_made(const status&) noexcept override {}
   void on_pair_connected(const status&) noexcept override {}
@@ -69,9 +74,10 @@ class read_pair final : public device_pair, public remote_access {
   void pump() noexcept;
   std::size_t fill(std::span<read_request> batch) noexcept;
   void settle(std::uint32_t end) noexcept;
+  void forget_under_way() noexcept;
+  void forget_window_requests() noexcept;
+  void on_window_done(std::uint32_t window, const completion& done) noexcept;
   void answer() noexcept;
-  void answer_later() noexcept;
-  void tell_granted() noexcept;
   void finish_all() noexcept;
 
   verbs_link* link_ = nullptr;
@@ -86,12 +92,10 @@ class read_pair final : public device_pair, public remote_access {
   std::size_t begun_ = 0;    // bytes of the first that waits, which are posted
   std::uint32_t first_ = 0;  // of the pieces under way
   std::uint32_t next_ = 0;
+  std::uint32_t window_requests_ = 0;    // under way
   std::array<bool, most_depth> ends_{};  // of the pieces, by number: it is the last of its read
 
-  grants granting_;
-  grants in_force_;
-  grants ending_;
-  std::vector<promise> promises_;  // for `granting_`
+  peer_rights rights_;
   member_node<&read_pair::answer> answers_{*this};
 };
 

@@ -35,6 +35,7 @@ class registrar::entry final : public control_job, public device_waiter {
     user_->remote_key = made.remote_key;
     user_->remote_address = made.remote_address;
   }
+  const memory_object* object() const noexcept { return object_; }
   memory_object* leave_object() noexcept { return std::exchange(object_, nullptr); }
   void set_renewing(bool on) noexcept {
     renewing_ = on;
@@ -114,10 +115,20 @@ registrar::~registrar() {
 }
 
 void registrar::add(registration& what, std::span<std::byte> memory, memory_access access) noexcept {
-  const register_for use =
-      access == memory_access::write ? register_for::messages : register_for::remote_read;
+  const register_for use = access == memory_access::write ? register_for::messages : for_peers();
   entries_.push_back(std::make_unique<entry>(*this, &what, memory, use));
   entries_.back()->add();
+}
+
+register_for registrar::for_peers() const noexcept {
+  return device_.options().windows == 0 ? register_for::remote_read : register_for::windows;
+}
+
+const memory_object* registrar::find_object(std::uint32_t local_key) const noexcept {
+  for (const auto& each : entries_) {
+    if (each->object() != nullptr && each->object()->local_key == local_key) return each->object();
+  }
+  return nullptr;
 }
 
 void registrar::remove(registration& what) noexcept {
@@ -152,7 +163,7 @@ void registrar::make_slabs() {
     (i < options.read_slabs ? outgoing_ : incoming_).add(s);
   }
   const std::span<std::byte> all(slab_memory_.get(), 2 * half);
-  entries_.push_back(std::make_unique<entry>(*this, nullptr, all.first(half), register_for::remote_read));
+  entries_.push_back(std::make_unique<entry>(*this, nullptr, all.first(half), for_peers()));
   entries_.push_back(std::make_unique<entry>(*this, nullptr, all.last(half), register_for::messages));
 }
 

@@ -32,6 +32,8 @@ class registrar final : public memory_registrar {
   slab_pool& outgoing() noexcept override { return outgoing_; }
   slab_pool& incoming() noexcept override { return incoming_; }
 
+  /// What was registered under a key; null if it is registered no longer.
+  const memory_object* find_object(std::uint32_t local_key) const noexcept;
   /// Says why links cannot READ; `ok` if the device that is open has registered everything.
   const status& usable() const noexcept { return usable_; }
 
@@ -49,6 +51,7 @@ class registrar final : public memory_registrar {
   class entry;
 
   entry* find(const registration& what) noexcept;
+  register_for for_peers() const noexcept;
   void make_slabs();
   void name_keys(std::span<std::byte> of, const memory_object& made) noexcept;
   void forget(entry& gone) noexcept;

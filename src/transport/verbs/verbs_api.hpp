@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "scoll/coro/intrusive_list.hpp"
 #include "scoll/coro/result.hpp"
+#include "transport/verbs/control_queue.hpp"
 
 /// The part of the verbs interface that this library uses, without the types of any implementation. Devices
 /// are those of the system (`open_ibverbs`) or simulated (`fake_verbs`).
@@ -25,6 +25,7 @@ struct device_limits {
   std::uint8_t reads_out = 0;            ///< READs of one queue pair that the device has under way
   std::uint8_t reads_in = 0;             ///< READs of one queue pair that it serves at a time
   std::uint8_t ports = 1;                ///< which are numbered from 1 on
+  std::uint32_t windows = 0;             ///< memory windows of type 2B; 0: the device has none
 };
 
 struct port_facts {
@@ -42,7 +43,11 @@ struct gid_entry {
 };
 
 /// What memory is registered for. Local hardware may always write it.
-enum class register_for : std::uint8_t { messages, remote_read };
+enum class register_for : std::uint8_t {
+  messages,
+  remote_read,
+  windows,  ///< peers READ it by memory windows alone
+};
 
 /// Objects of a device. Implementations derive theirs.
 struct memory_object {
@@ -102,6 +107,15 @@ struct read_request {
   std::uint32_t remote_key = 0;
 };
 
+/// Binds a memory window of a queue pair to a part of memory that was registered for windows, or unbinds it. The
+/// order is that of everything posted on the queue pair. A window is bound again only once it is unbound.
+struct window_request {
+  std::uint64_t tag = 0;
+  std::uint32_t window = 0;               ///< its number
+  const memory_object* memory = nullptr;  ///< null: unbind it
+  std::span<std::byte> bytes;
+};
+
 struct receive_request {
   std::uint64_t tag = 0;
   std::byte* data = nullptr;
@@ -115,6 +129,7 @@ struct queue_pair_request {
   std::uint32_t sends = 0;            ///< or READs
   std::uint32_t inline_bytes = 0;     ///< wanted
   bool serves_reads = false;          ///< the peer may READ what it has a key for
+  std::uint32_t windows = 0;          ///< which go with the queue pair and are numbered from 0 on
 };
 
 /// A queue pair of datagrams. A datagram that arrives needs a place for 40 bytes more than it has, and one whose
@@ -176,6 +191,13 @@ struct device_event {
   std::uint32_t queue_pair = 0;
 };
 
+/// Which completions of a queue wake who waits. A failure wakes as well, or does not: devices differ.
+enum class wake_for : std::uint8_t {
+  nothing,
+  arrivals,    ///< of something that was received
+  everything,  ///< of what was posted, too
+};
+
 /// Is told once that a device has something to say.
 class wakeup {
  public:
@@ -221,12 +243,16 @@ class device_context {
   virtual std::size_t post(queue_pair_object* pair, std::span<const send_request> sends) noexcept = 0;
   /// Likewise for READs, each of which completes, in order.
   virtual std::size_t post(queue_pair_object* pair, std::span<const read_request> reads) noexcept = 0;
+  /// Likewise for windows, each of which completes.
+  virtual std::size_t post(queue_pair_object* pair, std::span<const window_request> windows) noexcept = 0;
+  /// The key by which the peer of the queue pair READs what one of its windows was bound to last.
+  virtual std::uint32_t window_key(const queue_pair_object* pair, std::uint32_t window) const noexcept = 0;
   /// Likewise for datagrams, each of which completes.
   virtual std::size_t post(queue_pair_object* pair, std::span<const datagram_request> sends) noexcept = 0;
   /// Takes completions from a queue. Returns their number, or -1 if the queue has failed.
   virtual int poll(completion_queue* queue, std::span<completion> into) noexcept = 0;
-  /// The next completion of the queue wakes who waits.
-  virtual status arm(completion_queue* queue) noexcept = 0;
+  /// The next completion of this kind wakes who waits, once. Arming for more replaces an arming for less.
+  virtual status arm(completion_queue* queue, wake_for what) noexcept = 0;
   /// Calls `waiter` once, in a later step, when an armed queue has had a completion.
   virtual void wake_on_completion(wakeup& waiter) noexcept = 0;
   /// Takes the next event. False if there is none.
@@ -240,30 +266,6 @@ class device_context {
 
 /// The most sends in one `post`.
 inline constexpr std::size_t most_posted = 16;
-
-/// Work that may block. It belongs to the object that waits, which must stay until `on_done`.
-class control_job : public list_hook<control_job> {
- public:
-  /// Does the work, on a thread of its own: it may use only what nobody else uses meanwhile.
-  virtual void perform() noexcept = 0;
-  /// The work is done; called on the executor.
-  virtual void on_done() noexcept = 0;
-
- protected:
-  ~control_job() = default;
-};
-
-/// Performs jobs one after the other.
-class control_queue {
- public:
-  virtual void submit(control_job& job) noexcept = 0;
-  /// Blocks until a job that was submitted has been performed, which happens at once, before those that wait.
-  /// Its `on_done` comes in a later step, as ever.
-  virtual void finish(control_job& job) noexcept = 0;
-
- protected:
-  ~control_queue() = default;
-};
 
 }  // namespace scoll::transport::verbs
 

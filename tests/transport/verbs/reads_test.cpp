@@ -9,7 +9,9 @@ namespace {
 
 /// Two nodes with RDMA devices. Node 1, which pulls, is host 1.
 struct readers {
+  /// Each case runs without memory windows and with a few.
   explicit readers(const std::function<void(verbs_options&)>& tune = {}) {
+    w.options.windows = GENERATE(0U, 5U);
     w.net.common_path().model.ps_per_byte = 200;
     if (tune) tune(w.options);
     nodes.emplace(w);

@@ -50,6 +50,19 @@ TEST_CASE("messages travel over queue pairs, and the connection below is silent"
   CHECK(f.w.devices.statistics().sends >= sends + 2 * 48);
 }
 
+TEST_CASE("what was sent wakes nobody while it is little, and is looked at before long") {
+  verbs_session f;
+  REQUIRE(f.ask(1));
+  f.w.pass(20ms);
+  CHECK(f.w.devices.statistics().not_taken == 0);  // of the answer, which nothing has followed
+  const std::uint64_t before = f.w.devices.statistics().wakeups;
+  constexpr std::uint64_t calls = 100;
+  for (std::uint64_t i = 2; i < 2 + calls; ++i) REQUIRE(f.ask(i));
+  const std::uint64_t wakeups = f.w.devices.statistics().wakeups - before;
+  CHECK(wakeups >= 2 * calls);  // each request and each answer is an arrival
+  CHECK(wakeups <= 2 * calls + calls / 5);
+}
+
 TEST_CASE("an idle link sends nothing and gives back what it was promised") {
   verbs_session f;
   for (std::uint64_t i = 1; i < 200; ++i) REQUIRE(f.ask(i, 30000));

@@ -69,11 +69,17 @@ class changed_device final : public verbs_api {
     std::size_t post(verbs::queue_pair_object*, std::span<const verbs::read_request>) noexcept override {
       return 0;
     }
+    std::size_t post(verbs::queue_pair_object*, std::span<const verbs::window_request>) noexcept override {
+      return 0;
+    }
+    std::uint32_t window_key(const verbs::queue_pair_object*, std::uint32_t) const noexcept override {
+      return 0;
+    }
     std::size_t post(verbs::queue_pair_object*, std::span<const verbs::datagram_request>) noexcept override {
       return 0;
     }
     int poll(verbs::completion_queue*, std::span<verbs::completion>) noexcept override { return 0; }
-    status arm(verbs::completion_queue*) noexcept override { return {}; }
+    status arm(verbs::completion_queue*, verbs::wake_for) noexcept override { return {}; }
     void wake_on_completion(verbs::wakeup&) noexcept override {}
     bool take_event(verbs::device_event&) noexcept override { return false; }
     void wake_on_event(verbs::wakeup&) noexcept override {}

@@ -155,6 +155,7 @@ std::string describe(const rails_plan& p) {
                         f.all_hosts ? "all hosts" : fmt::format("host {}", f.host));
   for (std::size_t rail = 0; rail < p.by_rdma.size(); ++rail)
     if (p.by_rdma[rail]) text += fmt::format("rail {} is made by RDMA\n", rail);
+  if (p.windows != 0) text += fmt::format("its links have {} memory windows\n", p.windows);
   for (const device_fault& f : p.device_faults)
     text += fmt::format("{:>6} to {:>6} ms: {} of rail {} of host {}\n", f.at / milliseconds(1),
                         f.until / milliseconds(1), device_kinds[static_cast<std::size_t>(f.kind)], f.rail,

@@ -87,6 +87,7 @@ struct rails_plan {
   std::optional<std::uint32_t> cut_off;
   bool transfers = false;                   ///< class bulk moves memory
   std::vector<bool> by_rdma;                ///< by rail; empty: none is
+  std::uint32_t windows = 0;                ///< of memory, of each link by RDMA
   std::vector<device_fault> device_faults;  ///< in the order of their times
   /// By rail; slow ones only if there are transfers.
   std::vector<std::uint64_t> ps_per_byte;

@@ -66,8 +66,9 @@ rails_host::rails_host(testing::sim_world& world, testing::sim_network& network,
     one_rail& each = rails_.emplace_back(network, home, at);
     if (!who.devices.empty() && who.devices[i]) {
       each.devices = who.devices[i](home);
-      each.by_rdma =
-          std::make_unique<transport::verbs_rail>(home, *each.devices, each.below, testing::scarce_verbs());
+      transport::verbs_options scarce = testing::scarce_verbs();
+      scarce.windows = who.windows;
+      each.by_rdma = std::make_unique<transport::verbs_rail>(home, *each.devices, each.below, scarce);
     }
     set_.add(std::to_string(i), each.top(), {.listen = testing::sim_network::address_of(at)}).value();
   }

@@ -63,6 +63,7 @@ class rails_host final : public transport::endpoint_events {
     std::shared_ptr<transport::link_security> security{};  ///< null: its connections prove nothing
     bool visited = false;                                  ///< by outsiders, who get few places
     devices_of_host devices{};  ///< by rail; empty, or null where it is not by RDMA
+    std::uint32_t windows = 0;  ///< of memory, of each link by RDMA
   };
   rails_host(testing::sim_world& world, testing::sim_network& network, const particulars& who);
   ~rails_host();

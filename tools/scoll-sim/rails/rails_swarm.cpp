@@ -89,6 +89,7 @@ class rails_swarm {
     who.security = guards_.made_for(host);
     who.visited = guards_.has_outsiders();
     who.devices = devices_.of(host);
+    who.windows = plan_.windows;
     return who;
   }
 

@@ -53,6 +53,8 @@ void draw_devices(const plan& p, rails_plan& drawn) {
   for (std::uint32_t rail = 0; rail < drawn.rails; ++rail) drawn.by_rdma.push_back(random.chance(2, 3));
   if (std::ranges::none_of(drawn.by_rdma, [](bool each) { return each; }))
     drawn.by_rdma[random.below(drawn.rails)] = true;
+  draws for_windows(p.seed, "windows");
+  if (for_windows.chance(1, 2)) drawn.windows = static_cast<std::uint32_t>(for_windows.between(4, 12));
   const bool fail = random.chance(1, 2) && p.faults != fault_profile::none;
   if (!fail && fits_devices(drawn.weather)) return;
   drawn.weather = p.faults == fault_profile::none ? rails_weather::calm : rails_weather::devices;

@@ -98,6 +98,8 @@ void verbs_devices::check_at_rest(const all_hosts& hosts, violations& found) con
       if (used != 0) found.push_back({"slabs come back", fmt::format("node {} holds {}", node, used)});
     }
   }
+  if (const std::uint64_t bound = devices_.statistics().windows_bound_now; bound != 0)
+    found.push_back({"a right ends with its windows", fmt::format("{} are bound", bound)});
 }
 
 void verbs_devices::check_at_end(violations& found) const {
@@ -108,6 +110,7 @@ void verbs_devices::check_at_end(violations& found) const {
 void verbs_devices::note_seen(const all_hosts& hosts, coverage& seen) const {
   if (!any()) return;
   seen.saw(mark::device_read, devices_.statistics().reads != 0);
+  seen.saw(mark::device_window, devices_.statistics().windows_bound != 0);
   const auto had = [this](device_fault_kind kind) {
     return std::ranges::any_of(plan_.device_faults, [&](const device_fault& f) { return f.kind == kind; });
   };

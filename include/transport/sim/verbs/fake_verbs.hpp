@@ -33,7 +33,11 @@ struct fake_verbs_statistics {
   std::uint64_t registrations = 0;        ///< of memory
   std::uint64_t queue_pairs = 0;          ///< that exist now
   std::uint64_t address_handles = 0;      ///< that exist now
-  std::uint64_t datagrams = 0;            ///< that were delivered
+  std::uint64_t windows_bound = 0;        ///< in all
+  std::uint64_t windows_bound_now = 0;
+  std::uint64_t not_taken = 0;  ///< completions that nobody has taken yet
+  std::uint64_t wakeups = 0;    ///< of those who wait for completions
+  std::uint64_t datagrams = 0;  ///< that were delivered
 
   // Datagrams that a device has dropped:
   std::uint64_t datagrams_too_long = 0;

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::uint64_t most_late_ns = 2000;
 constexpr std::uint32_t most_entries = 32767;
+constexpr std::uint32_t most_windows = 4096;
 
 }  // namespace
 
@@ -59,7 +60,8 @@ transport::verbs::device_limits fake_context::limits() {
           .shared_receives = most_entries,
           .queue_pair_entries = most_entries,
           .reads_out = 16,
-          .reads_in = 16};
+          .reads_in = 16,
+          .windows = most_windows};
 }
 
 result<transport::verbs::port_facts> fake_context::port(std::uint8_t number) {
@@ -81,12 +83,12 @@ result<transport::verbs::gid_entry> fake_context::address(std::uint8_t, std::uin
 
 result<transport::verbs::memory_object*> fake_context::register_memory(std::span<std::byte> bytes,
                                                                        transport::verbs::register_for use) {
-  const bool for_reads = use == transport::verbs::register_for::remote_read;
+  const bool for_reads = use != transport::verbs::register_for::messages;
   if (for_reads && fabric_.host(host_).refuses_memory)
     return error(errc::io_error, "verbs: raise the limit of locked memory");
   auto made = std::make_unique<memory>();
   made->bytes = bytes;
-  made->readable = for_reads;
+  made->use = use;
   made->local_key = made->remote_key = fabric_.next_key();
   // It is made up, because the address of real memory is not the same in every run.
   made->remote_address = std::uint64_t{made->remote_key} << 32U;
@@ -94,7 +96,11 @@ result<transport::verbs::memory_object*> fake_context::register_memory(std::span
   return memories_.emplace(made->local_key, std::move(made)).first->second.get();
 }
 
+/// Memory that a window is bound to stays registered.
 void fake_context::deregister(transport::verbs::memory_object* object) noexcept {
+  for (const auto& [number, pair] : fabric_.pairs()) {
+    if (pair->windows().use(object)) ++fabric_.statistics.illegal_calls;
+  }
   memories_.erase(object->local_key);
 }
 
@@ -108,10 +114,21 @@ bool fake_context::holds(std::uint32_t key, const std::byte* data, std::size_t s
 const std::byte* fake_context::find_for_peers(std::uint32_t key, std::uint64_t address,
                                               std::size_t size) const noexcept {
   const auto found = memories_.find(key);
-  if (found == memories_.end() || !found->second->readable) return nullptr;
+  if (found == memories_.end() || found->second->use != transport::verbs::register_for::remote_read)
+    return nullptr;
   const memory& m = *found->second;
   const std::uint64_t offset = address - m.remote_address;
   return offset <= m.bytes.size() && size <= m.bytes.size() - offset ? m.bytes.data() + offset : nullptr;
+}
+
+std::optional<std::uint64_t> fake_context::address_in_window(
+    const transport::verbs::memory_object* object, std::span<const std::byte> bytes) const noexcept {
+  const auto found = memories_.find(object->local_key);
+  if (found == memories_.end() || found->second.get() != object) return std::nullopt;
+  const memory& m = *found->second;
+  if (m.use != transport::verbs::register_for::windows || !holds(m.local_key, bytes.data(), bytes.size()))
+    return std::nullopt;
+  return m.remote_address + static_cast<std::uint64_t>(bytes.data() - m.bytes.data());
 }
 
 result<transport::verbs::completion_queue*> fake_context::make_completion_queue(std::uint32_t entries) {
@@ -215,6 +232,16 @@ std::size_t fake_context::post(transport::verbs::queue_pair_object* pair,
 }
 
 std::size_t fake_context::post(transport::verbs::queue_pair_object* pair,
+                               std::span<const transport::verbs::window_request> windows) noexcept {
+  return static_cast<fake_pair*>(pair)->post(windows);
+}
+
+std::uint32_t fake_context::window_key(const transport::verbs::queue_pair_object* pair,
+                                       std::uint32_t window) const noexcept {
+  return static_cast<const fake_pair*>(pair)->windows().key(window);
+}
+
+std::size_t fake_context::post(transport::verbs::queue_pair_object* pair,
                                std::span<const transport::verbs::datagram_request> sends) noexcept {
   return static_cast<fake_datagram_pair*>(pair)->post(sends);
 }
@@ -224,6 +251,14 @@ void fake_context::complete(fake_completion_queue& queue, const completion& done
   const nanoseconds before = coming_.empty() ? nanoseconds(0) : coming_.back().due;
   coming_.push_back({std::max(before, fabric_.world().now() + late), &queue, done});
   if (!arrivals_.armed()) fabric_.world().arm(arrivals_, coming_.front().due);
+}
+
+/// Some devices tell of failures to those who wait for arrivals alone, and others do not.
+bool fake_context::wakes(transport::verbs::wake_for armed, const completion& done) const noexcept {
+  using transport::verbs::wake_for;
+  if (armed != wake_for::arrivals) return armed == wake_for::everything;
+  if (done.outcome == completion::result::success) return done.has_immediate;
+  return fabric_.world().random().below(2) == 0;
 }
 
 /// Completions become visible, unless the host is frozen.
@@ -240,10 +275,18 @@ void fake_context::bring() noexcept {
       return;
     }
     queue.done.push_back(done);
-    if (std::exchange(queue.armed, false)) event_ready_ = true;
+    if (!wakes(queue.armed, done)) continue;
+    queue.armed = transport::verbs::wake_for::nothing;
+    event_ready_ = true;
   }
   if (!coming_.empty() && !arrivals_.armed()) fabric_.world().arm(arrivals_, coming_.front().due);
   if (event_ready_ && waiter_ != nullptr) wake_.at(now);
+}
+
+std::size_t fake_context::not_taken() const noexcept {
+  std::size_t count = 0;
+  for (const fake_completion_queue& queue : completion_queues_) count += queue.done.size();
+  return count;
 }
 
 int fake_context::poll(transport::verbs::completion_queue* queue, std::span<completion> into) noexcept {
@@ -257,9 +300,11 @@ int fake_context::poll(transport::verbs::completion_queue* queue, std::span<comp
   return static_cast<int>(count);
 }
 
-status fake_context::arm(transport::verbs::completion_queue* queue) noexcept {
+status fake_context::arm(transport::verbs::completion_queue* queue,
+                         transport::verbs::wake_for what) noexcept {
   if (failed_) return error(errc::io_error, "the device has failed");
-  static_cast<fake_completion_queue*>(queue)->armed = true;
+  auto& armed = static_cast<fake_completion_queue*>(queue)->armed;
+  armed = std::max(armed, what);
   return {};
 }
 
@@ -273,6 +318,7 @@ void fake_context::wake_on_completion(transport::verbs::wakeup& waiter) noexcept
 void fake_context::wake() noexcept {
   if (waiter_ == nullptr) return;
   event_ready_ = false;
+  ++fabric_.statistics.wakeups;
   std::exchange(waiter_, nullptr)->on_wake();
 }
 

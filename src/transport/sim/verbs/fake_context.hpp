@@ -7,6 +7,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,7 +23,7 @@ namespace scoll::testing {
 
 struct fake_completion_queue final : transport::verbs::completion_queue {
   std::size_t entries = 0;
-  bool armed = false;
+  transport::verbs::wake_for armed = transport::verbs::wake_for::nothing;
   small_queue<transport::verbs::completion> done;
 };
 
@@ -71,10 +72,14 @@ class fake_context final : public transport::verbs::device_context, public list_
   std::size_t post(transport::verbs::queue_pair_object* pair,
                    std::span<const transport::verbs::read_request> reads) noexcept override;
   std::size_t post(transport::verbs::queue_pair_object* pair,
+                   std::span<const transport::verbs::window_request> windows) noexcept override;
+  std::uint32_t window_key(const transport::verbs::queue_pair_object* pair,
+                           std::uint32_t window) const noexcept override;
+  std::size_t post(transport::verbs::queue_pair_object* pair,
                    std::span<const transport::verbs::datagram_request> sends) noexcept override;
   int poll(transport::verbs::completion_queue* queue,
            std::span<transport::verbs::completion> into) noexcept override;
-  status arm(transport::verbs::completion_queue* queue) noexcept override;
+  status arm(transport::verbs::completion_queue* queue, transport::verbs::wake_for what) noexcept override;
   void wake_on_completion(transport::verbs::wakeup& waiter) noexcept override;
   bool take_event(transport::verbs::device_event& into) noexcept override;
   void wake_on_event(transport::verbs::wakeup& waiter) noexcept override;
@@ -83,11 +88,15 @@ class fake_context final : public transport::verbs::device_context, public list_
   fake_fabric& fabric() const noexcept { return fabric_; }
   std::uint32_t host() const noexcept { return host_; }
   bool failed() const noexcept { return failed_; }
+  std::size_t not_taken() const noexcept;
   /// True if a range lies in memory that was registered under the key.
   bool holds(std::uint32_t key, const std::byte* data, std::size_t size) const noexcept;
   bool has(const transport::verbs::address_handle* handle) const noexcept;
   /// The memory that a peer READs by a key and the address that goes with it; null if it may not.
   const std::byte* find_for_peers(std::uint32_t key, std::uint64_t address, std::size_t size) const noexcept;
+  /// Where peers READ a part of memory that was registered for windows; none if it was not.
+  std::optional<std::uint64_t> address_in_window(const transport::verbs::memory_object* object,
+                                                 std::span<const std::byte> bytes) const noexcept;
   /// Adds a completion, a little later.
   void complete(fake_completion_queue& queue, const transport::verbs::completion& done) noexcept;
   void tell(const transport::verbs::device_event& event);
@@ -97,7 +106,7 @@ class fake_context final : public transport::verbs::device_context, public list_
  private:
   struct memory final : transport::verbs::memory_object {
     std::span<std::byte> bytes;
-    bool readable = false;  // by peers
+    transport::verbs::register_for use{};
   };
   struct coming {
     nanoseconds due;
@@ -105,6 +114,7 @@ class fake_context final : public transport::verbs::device_context, public list_
     transport::verbs::completion done;
   };
 
+  bool wakes(transport::verbs::wake_for armed, const transport::verbs::completion& done) const noexcept;
   void bring() noexcept;
   void wake() noexcept;
   void wake_for_event() noexcept;

@@ -14,6 +14,7 @@ namespace scoll::testing {
 using transport::verbs::completion;
 using transport::verbs::read_request;
 using transport::verbs::send_request;
+using transport::verbs::window_request;
 
 namespace {
 
@@ -28,7 +29,8 @@ fake_pair::fake_pair(fake_context& device, const transport::verbs::queue_pair_re
       completions_(static_cast<fake_completion_queue&>(*what.completions)),
       receives_(static_cast<fake_receive_queue*>(what.receives)),
       most_sends_(what.sends),
-      serves_reads_(what.serves_reads) {
+      serves_reads_(what.serves_reads),
+      windows_(*this, what.windows) {
   number = fabric().add(*this);
   inline_bytes = std::min(what.inline_bytes, most_inline);
 }
@@ -118,6 +120,25 @@ std::size_t fake_pair::post(std::span<const read_request> reads) noexcept {
   return posted_count;
 }
 
+std::size_t fake_pair::post(std::span<const window_request> windows) noexcept {
+  if (device_.failed()) return 0;
+  std::size_t posted_count = 0;
+  for (const window_request& w : windows) {
+    if (fabric().refuses_next_send(device_.host())) break;
+    if (state_ == state::init || reads_.under_way() + windows_.under_way() >= most_sends_) {
+      ++fabric().statistics.illegal_calls;
+      break;
+    }
+    ++posted_count;
+    if (state_ == state::error) {
+      complete(w.tag, result_of::flushed);
+    } else {
+      windows_.post(w, reads_.under_way());
+    }
+  }
+  return posted_count;
+}
+
 void fake_pair::wake() noexcept {
   if (sends_.empty()) return;
   nanoseconds at = nanoseconds::max();
@@ -160,7 +181,9 @@ fake_pair* fake_pair::connected_peer() const noexcept {
 }
 
 const std::byte* fake_pair::find(std::uint32_t key, std::uint64_t address, std::size_t size) const noexcept {
-  return serves_reads_ ? device_.find_for_peers(key, address, size) : nullptr;
+  if (!serves_reads_) return nullptr;
+  const std::byte* const by_window = windows_.find(key, address, size);
+  return by_window != nullptr ? by_window : device_.find_for_peers(key, address, size);
 }
 
 void fake_pair::refuse_reads() noexcept {
@@ -243,6 +266,7 @@ void fake_pair::fail(result_of outcome) noexcept {
     complete(sends_.front().request.tag, std::exchange(outcome, result_of::flushed));
   if (timer_.armed()) fabric().world().disarm(timer_);
   reads_.fail(outcome);
+  windows_.fail();
 }
 
 }  // namespace scoll::testing

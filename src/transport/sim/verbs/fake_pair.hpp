@@ -9,6 +9,7 @@
 #include "transport/sim/small_queue.hpp"
 #include "transport/sim/verbs/fake_fabric.hpp"
 #include "transport/sim/verbs/fake_reads.hpp"
+#include "transport/sim/verbs/fake_windows.hpp"
 #include "transport/verbs/verbs_api.hpp"
 
 namespace scoll::testing {
@@ -28,6 +29,8 @@ class fake_pair final : public transport::verbs::queue_pair_object {
   status connect(const transport::verbs::path_request& path);
   std::size_t post(std::span<const transport::verbs::send_request> sends) noexcept;
   std::size_t post(std::span<const transport::verbs::read_request> reads) noexcept;
+  std::size_t post(std::span<const transport::verbs::window_request> windows) noexcept;
+  const fake_windows& windows() const noexcept { return windows_; }
   /// The device has failed.
   void fail_all() noexcept { fail(transport::verbs::completion::result::failed); }
   fake_context& device() const noexcept { return device_; }
@@ -42,6 +45,7 @@ class fake_pair final : public transport::verbs::queue_pair_object {
   const std::byte* find(std::uint32_t key, std::uint64_t address, std::size_t size) const noexcept;
   /// The peer has tried to READ what it may not. Only an event says so.
   void refuse_reads() noexcept;
+  void read_complete() noexcept { windows_.on_read_complete(); }
   unsigned retries() const noexcept { return path_.retry_count; }
   nanoseconds retry_period() const noexcept;
   void complete(std::uint64_t tag, transport::verbs::completion::result outcome) noexcept;
@@ -80,6 +84,7 @@ class fake_pair final : public transport::verbs::queue_pair_object {
   std::size_t delivered_ = 0;  // at the front of `sends_`
   nanoseconds last_arrival_{0};
   fake_reads reads_{*this};
+  fake_windows windows_;
   member_timer<&fake_pair::work> timer_{*this};  // in the world's time
 };
 

@@ -62,6 +62,7 @@ void fake_reads::move() noexcept {
     pair_.complete(first.tag, result_of::success);
     posted_.pop_front();
     moved_ = 0;
+    pair_.read_complete();
   }
   const nanoseconds wire = byte_time(size, fabric.way(pair_.peer_host(), pair_.host()).model.ps_per_byte);
   if (!posted_.empty()) fabric.world().arm(timer_, fabric.world().now() + std::max(wire, least_pause));

@@ -87,7 +87,12 @@ std::shared_ptr<transport::verbs_api> fake_verbs::api(sim_executor& home, std::u
 fake_verbs_statistics fake_verbs::statistics() const {
   fake_verbs_statistics s = fabric_->statistics;
   s.queue_pairs = fabric_->pairs().size() + fabric_->datagrams().pairs().size();
-  for (const auto& [number, pair] : fabric_->pairs()) s.sends_under_way += pair->under_way();
+  for (const auto& [number, pair] : fabric_->pairs()) {
+    s.sends_under_way += pair->under_way();
+    s.windows_bound_now += pair->windows().bound();
+  }
+  auto& all = fabric_->contexts();
+  for (fake_context* c = all.first(); c != nullptr; c = all.next(*c)) s.not_taken += c->not_taken();
   return s;
 }
 

@@ -24,7 +24,7 @@ void datagram_core::step() noexcept {
   if (!has_device()) return;
   bool more = take_some();
   while (!more && !armed_ && has_device() && watching_ && !ending_watch_) {
-    if (!device_->context->arm(device_->completions)) return fail(EIO);
+    if (!device_->context->arm(device_->completions, wake_for::everything)) return fail(EIO);
     armed_ = true;
     device_->context->wake_on_completion(completion_);
     more = take_some();

@@ -75,6 +75,8 @@ device_limits ibverbs_context::limits() {
   l.queue_pair_entries = static_cast<std::uint32_t>(all.max_qp_wr);
   l.reads_out = static_cast<std::uint8_t>(std::min(all.max_qp_init_rd_atom, 255));
   l.ports = all.phys_port_cnt;
+  if ((all.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B) != 0)
+    l.windows = static_cast<std::uint32_t>(std::max(all.max_mw, 0));
   l.reads_in = static_cast<std::uint8_t>(std::min(all.max_qp_rd_atom, 255));
   return l;
 }
@@ -119,8 +121,9 @@ result<std::uint16_t> ibverbs_context::full_member_key(std::uint8_t port) {
 // ---- memory and queues
 
 result<memory_object*> ibverbs_context::register_memory(std::span<std::byte> bytes, register_for use) {
-  const unsigned access =
-      IBV_ACCESS_LOCAL_WRITE | (use == register_for::remote_read ? unsigned{IBV_ACCESS_REMOTE_READ} : 0U);
+  unsigned access = IBV_ACCESS_LOCAL_WRITE;
+  if (use == register_for::remote_read) access |= IBV_ACCESS_REMOTE_READ;
+  if (use == register_for::windows) access |= IBV_ACCESS_MW_BIND;
   ibv_mr* const region = ibv_reg_mr(domain_, bytes.data(), bytes.size(), access);
   if (region == nullptr) return failed("reg_mr", errno);
   auto* const made = new memory;
@@ -146,7 +149,8 @@ result<completion_queue*> ibverbs_context::make_completion_queue(std::uint32_t e
 
 void ibverbs_context::destroy(completion_queue* which) noexcept {
   const std::unique_ptr<queue> gone(static_cast<queue*>(which));
-  acknowledge();
+  while (take_completion_event()) {
+  }
   ibv_destroy_cq(gone->cq);
 }
 
@@ -203,11 +207,24 @@ result<queue_pair_object*> ibverbs_context::make_queue_pair(const queue_pair_req
     ibv_destroy_qp(qp);
     return failed("modify_qp to INIT", failure);
   }
-  auto* const made = new pair;
+  auto made = std::make_unique<pair>();
   made->qp = qp;
   made->number = qp->qp_num;
   made->inline_bytes = wanted.cap.max_inline_data;
-  return made;
+  if (const auto s = make_windows(*made, what.windows); !s) {
+    destroy(made.release());
+    return s.error();
+  }
+  return made.release();
+}
+
+status ibverbs_context::make_windows(pair& of, std::uint32_t count) {
+  for (std::uint32_t i = 0; i < count; ++i) {
+    ibv_mw* const window = ibv_alloc_mw(domain_, IBV_MW_TYPE_2);
+    if (window == nullptr) return failed("alloc_mw", errno);
+    of.windows.push_back(window);
+  }
+  return {};
 }
 
 status ibverbs_context::connect(queue_pair_object* object, const path_request& path) {
@@ -256,8 +273,10 @@ status ibverbs_context::make_ready_to_send(ibv_qp& qp, const path_request& path)
   return {};
 }
 
+/// A queue pair cannot be destroyed while a window is bound to it.
 void ibverbs_context::destroy(queue_pair_object* object) noexcept {
   const std::unique_ptr<pair> gone(static_cast<pair*>(object));
+  for (ibv_mw* window : gone->windows) ibv_dealloc_mw(window);
   ibv_destroy_qp(gone->qp);
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "scoll/coro/member_node.hpp"
 #include "transport/io/reactor.hpp"
@@ -41,9 +42,11 @@ class ibverbs_context final : public device_context {
   std::size_t post(receive_queue* queue, std::span<const receive_request> receives) noexcept override;
   std::size_t post(queue_pair_object* pair, std::span<const send_request> sends) noexcept override;
   std::size_t post(queue_pair_object* pair, std::span<const read_request> reads) noexcept override;
+  std::size_t post(queue_pair_object* pair, std::span<const window_request> windows) noexcept override;
+  std::uint32_t window_key(const queue_pair_object* pair, std::uint32_t window) const noexcept override;
   std::size_t post(queue_pair_object* pair, std::span<const datagram_request> sends) noexcept override;
   int poll(completion_queue* queue, std::span<completion> into) noexcept override;
-  status arm(completion_queue* queue) noexcept override;
+  status arm(completion_queue* queue, wake_for what) noexcept override;
   void wake_on_completion(wakeup& waiter) noexcept override;
   bool take_event(device_event& into) noexcept override;
   void wake_on_event(wakeup& waiter) noexcept override;
@@ -61,6 +64,7 @@ class ibverbs_context final : public device_context {
   };
   struct pair final : queue_pair_object {
     ibv_qp* qp = nullptr;
+    std::vector<ibv_mw*> windows;
   };
   struct handle final : address_handle {
     ibv_ah* ah = nullptr;
@@ -72,6 +76,7 @@ class ibverbs_context final : public device_context {
   error failed(const char* call, int errno_value) const;
   status set_up(ibv_device& device);
   result<std::uint16_t> full_member_key(std::uint8_t port);
+  status make_windows(pair& of, std::uint32_t count);
   ibv_qp* create(ibv_qp_init_attr& wanted) noexcept;
   status make_datagrams_ready(ibv_qp& qp, std::uint16_t partition, std::uint8_t port,
                               std::uint32_t queue_key);
@@ -82,7 +87,7 @@ class ibverbs_context final : public device_context {
   static void events_readable(void* self) noexcept;
   static void watch_stopped(void* self) noexcept;
   void stopped() noexcept;
-  void acknowledge() noexcept;
+  bool take_completion_event() noexcept;
 
   reactor& home_;
   std::string name_;
@@ -92,6 +97,7 @@ class ibverbs_context final : public device_context {
   wakeup* waiter_ = nullptr;
   wakeup* event_waiter_ = nullptr;
   wakeup* stop_waiter_ = nullptr;
+  bool event_due_ = false;  // one can be taken from the channel
   fd_watch completions_{home_, &completions_readable, &watch_stopped, this};
   fd_watch events_{home_, &events_readable, &watch_stopped, this};
   member_node<&ibverbs_context::stopped> stopped_{*this};

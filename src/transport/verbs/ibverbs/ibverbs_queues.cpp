@@ -69,8 +69,8 @@ std::size_t ibverbs_context::post(queue_pair_object* object, std::span<const sen
     wr.num_sge = s.size == 0 ? 0 : 1;
     wr.opcode = IBV_WR_SEND_WITH_IMM;
     wr.imm_data = htonl(s.immediate);
-    wr.send_flags =
-        (s.signalled ? unsigned{IBV_SEND_SIGNALED} : 0U) | (s.inlined ? unsigned{IBV_SEND_INLINE} : 0U);
+    wr.send_flags = unsigned{IBV_SEND_SOLICITED} | (s.signalled ? unsigned{IBV_SEND_SIGNALED} : 0U) |
+                    (s.inlined ? unsigned{IBV_SEND_INLINE} : 0U);
   };
   return post_list(*static_cast<pair*>(object)->qp, sends, fill);
 }
@@ -84,6 +84,37 @@ std::size_t ibverbs_context::post(queue_pair_object* object, std::span<const rea
     wr.wr.rdma.rkey = r.remote_key;
   };
   return post_list(*static_cast<pair*>(object)->qp, reads, fill);
+}
+
+/// Each binding gives a window another key.
+std::size_t ibverbs_context::post(queue_pair_object* object,
+                                  std::span<const window_request> windows) noexcept {
+  auto& own = static_cast<pair&>(*object);
+  const auto fill = [&own](const window_request& w, ibv_send_wr& wr, ibv_sge&) {
+    ibv_mw* const window = own.windows[w.window];
+    wr.num_sge = 0;
+    wr.send_flags = IBV_SEND_SIGNALED;
+    wr.opcode = w.memory == nullptr ? IBV_WR_LOCAL_INV : IBV_WR_BIND_MW;
+    if (w.memory == nullptr) {
+      wr.invalidate_rkey = window->rkey;
+      return;
+    }
+    wr.bind_mw.mw = window;
+    wr.bind_mw.rkey = ibv_inc_rkey(window->rkey);
+    wr.bind_mw.bind_info = {static_cast<const memory*>(w.memory)->region,
+                            reinterpret_cast<std::uintptr_t>(w.bytes.data()), w.bytes.size(),
+                            IBV_ACCESS_REMOTE_READ};
+  };
+  const std::size_t posted = post_list(*own.qp, windows, fill);
+  for (const window_request& w : windows.first(posted)) {
+    if (w.memory != nullptr) own.windows[w.window]->rkey = ibv_inc_rkey(own.windows[w.window]->rkey);
+  }
+  return posted;
+}
+
+std::uint32_t ibverbs_context::window_key(const queue_pair_object* object,
+                                          std::uint32_t window) const noexcept {
+  return static_cast<const pair*>(object)->windows[window]->rkey;
 }
 
 std::size_t ibverbs_context::post(queue_pair_object* object,
@@ -123,25 +154,25 @@ int ibverbs_context::poll(completion_queue* which, std::span<completion> into) n
   return count;
 }
 
-status ibverbs_context::arm(completion_queue* which) noexcept {
-  if (ibv_req_notify_cq(static_cast<queue*>(which)->cq, 0) == 0) return {};
+/// Messages are sent as solicited, so their arrivals can be told from what else completes. The event that has woken
+/// somebody is taken only now, because answers to what has arrived need not wait for that.
+status ibverbs_context::arm(completion_queue* which, wake_for what) noexcept {
+  if (std::exchange(event_due_, false)) take_completion_event();
+  const int solicited_only = what == wake_for::arrivals ? 1 : 0;
+  if (ibv_req_notify_cq(static_cast<queue*>(which)->cq, solicited_only) == 0) return {};
   return error(errc::io_error, "verbs: req_notify_cq");
 }
 
 // ---- waiting
 
-/// Takes all events, because a queue can be destroyed only when its events have been acknowledged.
-void ibverbs_context::acknowledge() noexcept {
-  ibv_cq* last = nullptr;
-  unsigned count = 0;
+/// Takes one event, and leaves another one, which there seldom is, to the next wake-up. Each that was taken is
+/// acknowledged, because only then can its queue be destroyed.
+bool ibverbs_context::take_completion_event() noexcept {
   ibv_cq* cq = nullptr;
   void* unused = nullptr;
-  while (channel_ != nullptr && ibv_get_cq_event(channel_, &cq, &unused) == 0) {
-    if (cq != last && count != 0) ibv_ack_cq_events(last, std::exchange(count, 0U));
-    last = cq;
-    ++count;
-  }
-  if (count != 0) ibv_ack_cq_events(last, count);
+  if (ibv_get_cq_event(channel_, &cq, &unused) != 0) return false;
+  ibv_ack_cq_events(cq, 1);
+  return true;
 }
 
 void ibverbs_context::wake_on_completion(wakeup& waiter) noexcept {
@@ -151,7 +182,7 @@ void ibverbs_context::wake_on_completion(wakeup& waiter) noexcept {
 
 void ibverbs_context::completions_readable(void* self) noexcept {
   auto& context = *static_cast<ibverbs_context*>(self);
-  context.acknowledge();
+  context.event_due_ = true;
   if (context.waiter_ != nullptr) std::exchange(context.waiter_, nullptr)->on_wake();
 }
 
