@@ -64,8 +64,8 @@ def gid_index(device):
 
 
 def not_ready():
-    return sum(int(file.read_text()) for kind in ("rcvd", "send")
-               for file in pathlib.Path("/sys/class/infiniband").glob(f"rxe*/ports/1/hw_counters/{kind}_rnr_err"))
+    return sum(int(file.read_text()) for kind in ("rcvd_rnr_err", "retry_rnr_exceeded_err")
+               for file in pathlib.Path("/sys/class/infiniband").glob(f"rxe*/ports/1/hw_counters/{kind}"))
 
 
 def measure(program, rounds):

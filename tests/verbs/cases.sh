@@ -16,7 +16,9 @@ SCOLL_TEST_RXE=$(IFS=, && echo "${devices[*]}")
 export SCOLL_TEST_RXE
 ibv_devinfo >/dev/null 2>&1 # so that the first case need not wait for the libraries
 
-not_ready() { cat /sys/class/infiniband/rxe*/ports/1/hw_counters/{rcvd,send}_rnr_err | awk '{ n += $1 } END { print n }'; }
+# What senders were told. The counter send_rnr_err says nothing: a soft-RoCE device also counts responses to READs there that it could not
+# send at once.
+not_ready() { cat /sys/class/infiniband/rxe*/ports/1/hw_counters/{rcvd_rnr_err,retry_rnr_exceeded_err} | awk '{ n += $1 } END { print n }'; }
 sent() { cat /sys/class/infiniband/rxe*/ports/1/hw_counters/sent_pkts | awk '{ n += $1 } END { print n }'; }
 
 run() { # NAME COMMAND ARGUMENTS

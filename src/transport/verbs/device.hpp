@@ -133,6 +133,7 @@ class device final {
   wake_for wanted() const noexcept;
   void look() noexcept;
   void look_later() noexcept;
+  void arm_later() noexcept;
   bool take_some() noexcept;
   void take(const completion& done) noexcept;
   void take_received(const completion& done) noexcept;

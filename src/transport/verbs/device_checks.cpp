@@ -18,7 +18,7 @@ std::uint32_t completion_entries(const verbs_options& options) noexcept {
 }
 
 status check_limits(const device_limits& limits, const std::string& device, const verbs_options& options) {
-  if (options.windows != 0 && limits.windows < options.windows) {
+  if (options.read_depth != 0 && limits.windows < options.windows) {
     return make_error(errc::unsupported,
                       "verbs: {} has {} memory windows of type 2B, fewer than verbs.windows, {}", device,
                       limits.windows, options.windows);

@@ -27,8 +27,8 @@ void device::step() noexcept {
   look_later();
 }
 
-/// What answers an arrival is sent at the end of the turn, too, and goes first: it carries promises, and its
-/// peer waits for it.
+/// The answers to what has arrived are sent at the end of the turn, too, and go first: they carry promises, and
+/// peers wait for them.
 void device::end_turn() noexcept {
   behind_answers_ = !behind_answers_;
   if (behind_answers_) return home_.schedule_late(end_of_turn_);
@@ -44,27 +44,35 @@ void device::arm() noexcept {
       return fail({errc::io_error, "the queue of completions cannot be armed"});
     armed_ = what;
     opened_->context->wake_on_completion(completion_);
-    if (!take_some()) continue;
+    if (SCOLL_MUTANT(verbs_no_second_look, "what completes just before a queue is armed is not looked for") ||
+        !take_some())
+      continue;
     if (!step_.scheduled()) home_.schedule(step_);
     return;
   }
 }
 
-/// Each READ is waited for. Of sends, the more are under way the sooner one of them has to be seen.
+/// Each READ is waited for, and so is a slab. Of sends, the more are under way the sooner one of them has to be seen.
 wake_for device::wanted() const noexcept {
   const bool reads = reads_under_way_ != 0 &&
-                     !SCOLL_MUTANT(verbs_reads_wait_for_arrivals, "only arrivals wake who waits for a READ");
-  return reads || sends_under_way_ > few_sends ? wake_for::everything : wake_for::arrivals;
+                     !SCOLL_MUTANT(verbs_reads_wait_for_arrivals, "a READ that completes wakes nobody");
+  const bool sends = sends_under_way_ > few_sends || !slab_waiters_.empty();
+  return reads || sends ? wake_for::everything : wake_for::arrivals;
 }
 
 void device::sends_posted(std::uint32_t count) noexcept {
   sends_under_way_ += count;
-  look_later();
-  if (armed_ < wanted() && !end_of_turn_.scheduled()) home_.schedule_late(end_of_turn_);
+  arm_later();
 }
 
 void device::reads_posted(std::uint32_t count) noexcept {
   reads_under_way_ += count;
+  arm_later();
+}
+
+/// More may be waited for than the queue is armed for.
+void device::arm_later() noexcept {
+  look_later();
   if (armed_ < wanted() && !end_of_turn_.scheduled()) home_.schedule_late(end_of_turn_);
 }
 
@@ -203,6 +211,7 @@ void device::give_slab(slab& s) noexcept {
 
 void device::wait_for_slab(queue_pair& pair) noexcept {
   if (!static_cast<list_hook<slab_waiters>&>(pair).linked()) slab_waiters_.push_back(pair);
+  arm_later();
 }
 
 void device::wake_slab_waiter() noexcept {

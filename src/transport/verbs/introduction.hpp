@@ -7,7 +7,7 @@
 
 namespace scoll::transport::verbs {
 
-inline constexpr std::uint16_t introduction_version = 2;
+inline constexpr std::uint16_t introduction_version = 3;
 inline constexpr std::size_t max_device_name_bytes = 64;
 
 /// The payload of `introduce`: the queue pair of the speaker, as its peer needs it.

@@ -27,8 +27,9 @@ void peer_rights::end(read_grant& right) noexcept {
   std::erase_if(promises_, [&](const promise& p) { return p.to == &right; });
   right.unlink();
   (windows.empty() ? ending_ : unbinding_).push_back(right);
-  if (windows.empty()) return pair_.answer_later();
-  unbind(windows);
+  if (!windows.empty()) return unbind(windows);
+  pair_.answer_later();
+  if (bound_.used()) bind_more();  // it may have held back those behind it
 }
 
 peer_rights::promise* peer_rights::find(const read_grant& right) noexcept {

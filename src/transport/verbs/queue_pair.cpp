@@ -31,6 +31,7 @@ void queue_pair::connect(const introduction& peer) noexcept {
 
 void queue_pair::release() noexcept {
   events_ = nullptr;
+  failed_ = true;  // it is destroyed on another thread
   list_hook<touched_list>::unlink();
   list_hook<slab_waiters>::unlink();
   drop_unposted(0);

@@ -191,7 +191,7 @@ struct device_event {
   std::uint32_t queue_pair = 0;
 };
 
-/// Which completions of a queue wake who waits. A failure wakes as well, or does not: devices differ.
+/// The completions of a queue that wake its waiter. A failure wakes it as well, or does not: devices differ.
 enum class wake_for : std::uint8_t {
   nothing,
   arrivals,    ///< of something that was received
@@ -251,7 +251,7 @@ class device_context {
   virtual std::size_t post(queue_pair_object* pair, std::span<const datagram_request> sends) noexcept = 0;
   /// Takes completions from a queue. Returns their number, or -1 if the queue has failed.
   virtual int poll(completion_queue* queue, std::span<completion> into) noexcept = 0;
-  /// The next completion of this kind wakes who waits, once. Arming for more replaces an arming for less.
+  /// The next completion of this kind wakes the waiter, once. Arming for more replaces an arming for less.
   virtual status arm(completion_queue* queue, wake_for what) noexcept = 0;
   /// Calls `waiter` once, in a later step, when an armed queue has had a completion.
   virtual void wake_on_completion(wakeup& waiter) noexcept = 0;

@@ -166,6 +166,21 @@ TEST_CASE("rights wait for windows, in their order") {
   }
 }
 
+TEST_CASE("a right that waits no longer lets those behind it go on") {
+  granting g(5);
+  right first, second, third;
+  g.grant_now(first, {0, 1, 2});
+  g.grant(second, {3, 4, 5});
+  g.grant(third, {6});
+  g.w.pass(1ms);
+  CHECK_FALSE(third.granted);
+  g.end_now(second);
+  REQUIRE(g.w.until([&] { return third.granted; }));
+  CHECK_FALSE(second.granted);
+  g.end_now(first);
+  g.end_now(third);
+}
+
 TEST_CASE("a right may end at any moment after it was granted") {
   granting g(4);
   for (int step = 0; step < 40; ++step) {

@@ -174,6 +174,7 @@ result<transport::verbs::queue_pair_object*> fake_context::make_datagram_pair(
 }
 
 void fake_context::destroy(transport::verbs::queue_pair_object* pair) noexcept {
+  bring_all_of(*pair);
   const auto& datagrams = fabric_.datagrams().pairs();
   if (const auto found = datagrams.find(pair->number); found != datagrams.end()) {
     delete found->second;
@@ -253,6 +254,16 @@ void fake_context::complete(fake_completion_queue& queue, const completion& done
   if (!arrivals_.armed()) fabric_.world().arm(arrivals_, coming_.front().due);
 }
 
+/// A queue pair for connections is destroyed only when all that it completes is visible.
+void fake_context::bring_all_of(const transport::verbs::queue_pair_object& pair) noexcept {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < coming_.size(); ++i) {
+    if (coming_[i].done.queue_pair == pair.number) count = i + 1;
+  }
+  for (std::size_t i = 0; i < count; ++i) coming_[i].due = fabric_.world().now();
+  bring();
+}
+
 /// Some devices tell of failures to those who wait for arrivals alone, and others do not.
 bool fake_context::wakes(transport::verbs::wake_for armed, const completion& done) const noexcept {
   using transport::verbs::wake_for;
@@ -300,9 +311,17 @@ int fake_context::poll(transport::verbs::completion_queue* queue, std::span<comp
   return static_cast<int>(count);
 }
 
+/// A completion that comes just before its queue is armed wakes nobody.
+void fake_context::bring_before_arming() noexcept {
+  if (coming_.empty() || fabric_.world().random().below(4) != 0) return;
+  coming_.front().due = std::min(coming_.front().due, fabric_.world().now());
+  bring();
+}
+
 status fake_context::arm(transport::verbs::completion_queue* queue,
                          transport::verbs::wake_for what) noexcept {
   if (failed_) return error(errc::io_error, "the device has failed");
+  bring_before_arming();
   auto& armed = static_cast<fake_completion_queue*>(queue)->armed;
   armed = std::max(armed, what);
   return {};

@@ -115,7 +115,9 @@ class fake_context final : public transport::verbs::device_context, public list_
   };
 
   bool wakes(transport::verbs::wake_for armed, const transport::verbs::completion& done) const noexcept;
+  void bring_all_of(const transport::verbs::queue_pair_object& pair) noexcept;
   void bring() noexcept;
+  void bring_before_arming() noexcept;
   void wake() noexcept;
   void wake_for_event() noexcept;
   void say_stopped() noexcept;

@@ -61,8 +61,13 @@ class fake_fabric {
     return left == 0;
   }
 
-  /// The number of a queue pair; none comes back.
-  std::uint32_t next_number() noexcept { return ++last_number_; }
+  /// The number of a queue pair. Some come back as soon as their queue pair is destroyed.
+  std::uint32_t next_number() {
+    if (free_numbers_.empty() || world().random().below(2) == 0) return ++last_number_;
+    const std::uint32_t number = free_numbers_.back();
+    free_numbers_.pop_back();
+    return number;
+  }
   std::uint32_t add(fake_pair& pair) {
     const std::uint32_t number = next_number();
     pairs_[number] = &pair;
@@ -70,7 +75,10 @@ class fake_fabric {
   }
   /// A key is valid on one device only, and none comes back.
   std::uint32_t next_key() noexcept { return ++last_key_; }
-  void remove(std::uint32_t number) { pairs_.erase(number); }
+  void remove(std::uint32_t number) {
+    pairs_.erase(number);
+    free_numbers_.push_back(number);
+  }
   fake_pair* find(std::uint32_t number) const {
     const auto found = pairs_.find(number);
     return found == pairs_.end() ? nullptr : found->second;
@@ -89,6 +97,7 @@ class fake_fabric {
   std::map<std::pair<std::uint32_t, std::uint32_t>, severed> severed_;
   std::map<std::uint32_t, fake_pair*> pairs_;
   std::uint32_t last_number_ = 0;
+  std::vector<std::uint32_t> free_numbers_;
   std::uint32_t last_key_ = 0;
   intrusive_list<fake_context> contexts_;
   fake_datagrams datagrams_{*this};

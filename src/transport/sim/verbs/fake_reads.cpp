@@ -18,6 +18,8 @@ constexpr nanoseconds least_pause{100};
 }  // namespace
 
 fake_reads::~fake_reads() {
+  if (!late_bytes_.empty() && pair_.device().holds(late_.local_key, late_.into, late_bytes_.size()))
+    std::memcpy(late_.into, late_bytes_.data(), late_bytes_.size());
   if (timer_.armed()) pair_.fabric().world().disarm(timer_);
 }
 
@@ -75,7 +77,18 @@ void fake_reads::try_again() noexcept {
   pair_.fabric().world().arm(timer_, pair_.fabric().world().now() + pair_.retry_period());
 }
 
+void fake_reads::keep_response() noexcept {
+  if (posted_.empty() || !late_bytes_.empty()) return;
+  late_ = posted_.front();
+  const fake_pair* const peer = pair_.connected_peer();
+  const std::uint32_t size = std::min(piece_bytes, late_.size);
+  const std::byte* const from =
+      peer == nullptr ? nullptr : peer->find(late_.remote_key, late_.remote_address, size);
+  if (from != nullptr) late_bytes_.assign(from, from + size);
+}
+
 void fake_reads::fail(result_of outcome) noexcept {
+  keep_response();
   moved_ = 0;
   for (; !posted_.empty(); posted_.pop_front())
     pair_.complete(posted_.front().tag, std::exchange(outcome, result_of::flushed));
