@@ -7,20 +7,34 @@
 namespace scoll::transport {
 
 /// A checked get asks for a payload with a checksum. A get of a piece waits until the piece is there. The bytes
-/// of a put by read are not in the request: the owner of the region reads them.
+/// of a put by read are not in the request: the owner of the region reads them. A get in messages is not
+/// answered with a right.
 enum class memory_order_kind : std::uint8_t {
   get = 1,
   put = 2,
   checked_get = 3,
   piece_get = 4,
   put_by_read = 5,
+  get_in_messages = 6,
+  checked_get_in_messages = 7,
 };
 
 constexpr bool wire_valid(const memory_order_kind& operation) noexcept {
-  return operation >= memory_order_kind::get && operation <= memory_order_kind::put_by_read;
+  return operation >= memory_order_kind::get && operation <= memory_order_kind::checked_get_in_messages;
 }
 constexpr bool is_get(memory_order_kind operation) noexcept {
   return operation != memory_order_kind::put && operation != memory_order_kind::put_by_read;
+}
+
+constexpr bool is_checked(memory_order_kind operation) noexcept {
+  return operation == memory_order_kind::checked_get ||
+         operation == memory_order_kind::checked_get_in_messages;
+}
+constexpr bool may_be_read(memory_order_kind operation) noexcept {
+  return operation == memory_order_kind::get || operation == memory_order_kind::checked_get;
+}
+constexpr memory_order_kind in_messages(memory_order_kind get) noexcept {
+  return is_checked(get) ? memory_order_kind::checked_get_in_messages : memory_order_kind::get_in_messages;
 }
 
 /// The head of every request of class bulk, after the exchange's envelope (docs/wire.md): one segment of a

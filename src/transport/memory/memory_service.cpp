@@ -80,7 +80,8 @@ void memory_service::on_request(request_view& request) noexcept {
     return request.refuse({errc::stale_descriptor, "the region came or went while it was written"},
                           may_have_effects);
   const bool get = is_get(head->operation);
-  if (get && head->length > placed_payload_bytes && request.from().remote() != nullptr)
+  if (may_be_read(head->operation) && head->length > placed_payload_bytes &&
+      request.from().remote() != nullptr)
     return remote_.serve_get(request, *head);
   if (!get && fate == payload_disposition::lent) regions_.write(*head, request.payload().bytes);
   message* const answer = get && !waiting_.empty() ? nullptr : compose(*head);
@@ -95,8 +96,7 @@ message* memory_service::compose(const memory_head& head) {
   message& m = endpoint_.acquire_message();
   m.set_head_bytes(0);
   if (!is_get(head.operation)) return &m;
-  if (load_payload(buffers_, m, regions_.range(head), head.operation == memory_order_kind::checked_get))
-    return &m;
+  if (load_payload(buffers_, m, regions_.range(head), is_checked(head.operation))) return &m;
   endpoint_.release_message(m);
   return nullptr;
 }

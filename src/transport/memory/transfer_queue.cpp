@@ -7,6 +7,7 @@
 #include "scoll/coro/mutants.hpp"
 #include "transport/memory/memory_service.hpp"
 #include "transport/session/endpoint.hpp"
+#include "transport/session/limits.hpp"
 #include "transport/session/segment_payload.hpp"
 #include "transport/wire/wire.hpp"
 
@@ -126,7 +127,11 @@ void transfer_queue::send_get(transfer_segment& segment) noexcept {
   transfer& t = *segment.owner_;
   const bool placed = segment.size_ > placed_payload_bytes;
   segment.receive_into(placed ? lent_range{&t.local_, segment.offset_, segment.size_} : lent_range{});
-  send(segment, endpoint_.acquire_message(), t.head_, nullptr);
+  memory_head head = t.head_;
+  if (segment.attempts_ == limits::read_attempts &&
+      !SCOLL_MUTANT(bulk_never_in_messages, "memory is asked for by READ, however often that was in vain"))
+    head.operation = in_messages(head.operation);
+  send(segment, endpoint_.acquire_message(), head, nullptr);
 }
 
 /// Sends the request of a segment; `head` is that of the transfer.

@@ -81,7 +81,9 @@ void transfer_queue::has_read(transfer_segment& segment, const status& outcome) 
   order_again(segment);
 }
 
-/// Orders what is left of a segment anew. The cancel of the former order releases its right.
+/// Orders what is left of a segment anew. The cancel of the former order releases its right. While the two sides
+/// go over to another path one after the other, rights may be refused again and again, so the last order is for
+/// messages.
 void transfer_queue::order_again(transfer_segment& segment) noexcept {
   transfer* const t = segment.owner_;
   if (t == nullptr) return conclude(segment, {});

@@ -40,7 +40,9 @@ TEST_CASE("memory is pulled by READs, and no message carries it") {
   readers r;
   const auto region = r.p().exposed(r.store.memory());
   const std::uint64_t sends = r.w.devices.statistics().sends;
+  const auto begun = r.w.ex().now();
   REQUIRE(r.pulls(region));
+  CHECK(r.w.ex().now() - begun < 8ms);  // each READ wakes its reader
   const auto seen = r.w.devices.statistics();
   CHECK(seen.read_bytes == 2 * mebibyte);
   CHECK(r.reads().read_bytes == 2 * mebibyte);
