@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstring>
 
-#include "scoll/coro/mutants.hpp"
 #include "transport/verbs/device.hpp"
 
 namespace scoll::transport::verbs {
@@ -44,9 +43,7 @@ void device::arm() noexcept {
       return fail({errc::io_error, "the queue of completions cannot be armed"});
     armed_ = what;
     opened_->context->wake_on_completion(completion_);
-    if (SCOLL_MUTANT(verbs_no_second_look, "what completes just before a queue is armed is not looked for") ||
-        !take_some())
-      continue;
+    if (!take_some()) continue;
     if (!step_.scheduled()) home_.schedule(step_);
     return;
   }

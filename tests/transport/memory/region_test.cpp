@@ -226,6 +226,6 @@ TEST_CASE("the head of a segment decodes or fails, whatever it is") {
   }
   for (unsigned operation = 0; operation < 256; ++operation) {
     space[0] = static_cast<std::byte>(operation);
-    CHECK(wire::decode_from<memory_head>(space).has_value() == (operation >= 1 && operation <= 5));
+    CHECK(wire::decode_from<memory_head>(space).has_value() == (operation >= 1 && operation <= 7));
   }
 }
