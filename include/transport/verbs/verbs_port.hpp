@@ -56,8 +56,7 @@ struct verbs_port_statistics {
   std::uint64_t forged = 0;       ///< arrivals dropped: from another port or queue pair than the claimed one
   std::uint64_t unproven = 0;     ///< arrivals dropped: from an address that nothing is known of
   std::uint64_t late = 0;         ///< arrivals dropped: of an earlier life
-  std::uint64_t malformed =
-      0;  ///< arrivals without a header, and messages of the port below that cannot be read
+  std::uint64_t malformed = 0;    ///< arrivals without a header, and unreadable messages of the port below
   std::uint64_t handles = 0;      ///< address handles that were made
   std::uint64_t handles_now = 0;  ///< address handles in use
   std::uint64_t device_failures = 0;

@@ -106,7 +106,9 @@ void peer_rights::tell_granted() noexcept {
   while (!now.empty()) {
     read_grant& right = now.pop_front();
     in_force_.push_back(right);
-    const promise told = *find(right);
+    const promise* const its = find(right);
+    if (its == nullptr) continue;  // the link has been cut: it ends with that
+    const promise told = *its;
     std::erase_if(promises_, [&](const promise& p) { return p.to == &right; });
     right.on_granted({told.extents.data(), told.count});
   }

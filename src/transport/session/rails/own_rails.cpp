@@ -35,13 +35,19 @@ nanoseconds endpoint::turn_on_rail(std::uint8_t number) {
   return its == nullptr ? nanoseconds(0) : its->turn(executor_.now());
 }
 
-/// True if exactly two peers have been connected by the rail.
+/// True if exactly two peers have been connected by the rail, and none that is connected by another one might be.
 bool endpoint::is_rail_of_two(std::uint8_t number) const noexcept {
   std::size_t peers = 0;
   for (const auto& [node, peer] : sessions_) {
-    peers += std::ranges::any_of(peer->paths(), [&](const path& p) {
-      return p.key().own == number && p.health() != path_health::untried;
-    });
+    const auto tried = [&](bool by_rail) {
+      return std::ranges::any_of(peer->paths(), [&](const path& p) {
+        return (p.key().own == number) == by_rail && p.health() != path_health::untried;
+      });
+    };
+    const bool has_path =
+        std::ranges::any_of(peer->paths(), [&](const path& p) { return p.key().own == number; });
+    if (has_path && !tried(true) && tried(false)) return false;
+    peers += tried(true) ? 1U : 0U;
     if (peers > 2) return false;
   }
   return peers == 2;
