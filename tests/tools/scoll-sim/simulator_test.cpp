@@ -176,6 +176,10 @@ TEST_CASE("seeds that once failed hold") {
       {"verbs", "16", "10",
        "the two sides returned to RDMA one after the other, and rights were refused meanwhile"},
       {"rails", "16", "4974", "greetings of an outage arrived when it was over, and each counted as a death"},
+      {"verbs", "16", "221", "a get was answered with rights by another path until it gave up"},
+      {"verbs", "16", "230", "likewise, while connections of the first rail came back"},
+      {"verbs", "16", "252", "likewise, while a device was opened again"},
+      {"verbs", "16", "291", "a rail was dead because both peers that had been reached by it had lost it"},
   };
   for (const found& f : all) {
     const answer a = scoll_sim({"--nodes", f.nodes, "--seed", f.seed, "--workload", f.workload, "--quiet"});
