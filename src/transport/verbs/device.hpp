@@ -72,9 +72,6 @@ class device final {
   void reads_posted(std::uint32_t count) noexcept;
   /// So many of them are no longer.
   void sends_over(std::uint32_t count) noexcept { sends_under_way_ -= count; }
-  /// A link closes when its sends have completed, so each of them is seen at once, until it has closed.
-  void begin_closing() noexcept;
-  void end_closing() noexcept { --closing_; }
   void reads_over(std::uint32_t count) noexcept { reads_under_way_ -= count; }
   /// Wakes a queue pair when there is a slab.
   void wait_for_slab(queue_pair& pair) noexcept;
@@ -172,7 +169,6 @@ class device final {
   std::size_t posted_ = 0;  // places
   std::uint32_t sends_under_way_ = 0;
   std::uint32_t reads_under_way_ = 0;
-  std::uint32_t closing_ = 0;  // links
   wake_for armed_ = wake_for::nothing;
   bool taking_ = false;
   bool behind_answers_ = false;  // the end of the turn has let them go first

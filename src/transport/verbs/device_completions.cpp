@@ -49,10 +49,10 @@ void device::arm() noexcept {
   }
 }
 
-/// Each READ is waited for, and so are a slab and the end of a link. Of sends, the more are under way the sooner
+/// Each READ is waited for, and so is a slab. Of sends, the more are under way the sooner
 /// one of them has to be seen.
 wake_for device::wanted() const noexcept {
-  const bool sends = sends_under_way_ > few_sends || !slab_waiters_.empty() || closing_ != 0;
+  const bool sends = sends_under_way_ > few_sends || !slab_waiters_.empty();
   return reads_under_way_ != 0 || sends ? wake_for::everything : wake_for::arrivals;
 }
 
@@ -63,11 +63,6 @@ void device::sends_posted(std::uint32_t count) noexcept {
 
 void device::reads_posted(std::uint32_t count) noexcept {
   reads_under_way_ += count;
-  arm_later();
-}
-
-void device::begin_closing() noexcept {
-  ++closing_;
   arm_later();
 }
 

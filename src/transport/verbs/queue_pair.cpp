@@ -60,6 +60,7 @@ std::uint32_t queue_pair::next_news(std::uint32_t given_back) noexcept {
 }
 
 void queue_pair::append(slab* from, std::size_t size, std::uint32_t immediate) noexcept {
+  SCOLL_ASSERT(events_ != nullptr, "a queue pair that is being destroyed sends nothing");
   send_request& r = batch_[batched_++];
   r = {.tag = tag_of(next_), .size = static_cast<std::uint32_t>(size), .immediate = immediate};
   if (from != nullptr) {

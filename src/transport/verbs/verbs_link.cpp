@@ -191,8 +191,6 @@ void verbs_link::close() noexcept {
   const bool done = !batch_open_ && pair_->idle();
   if (broken_ || canary_ == nullptr || done) return end(false);
   device_.home().arm(linger_, device_.home().now() + device_.options().linger_limit);
-  closing_ = true;
-  device_.begin_closing();
 }
 
 void verbs_link::sever() noexcept {
@@ -208,7 +206,6 @@ void verbs_link::end(bool at_once) noexcept {
   if (filling_ != nullptr) device_.give_slab(*std::exchange(filling_, nullptr));
   executor& home = device_.home();
   if (linger_.armed()) home.disarm(linger_);
-  if (std::exchange(closing_, false)) device_.end_closing();
   if (told_.scheduled()) home.unschedule(told_);
   if (drained_.scheduled()) home.unschedule(drained_);
   if (reads_ != nullptr) std::exchange(reads_, nullptr)->release();

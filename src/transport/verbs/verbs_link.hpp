@@ -119,7 +119,6 @@ class verbs_link final : public link, private queue_pair_events, private link_ev
   bool batch_open_ = false;
   bool broken_ = false;
   bool ended_ = false;
-  bool closing_ = false;  // it waits for its sends
   error reason_;
   member_node<&verbs_link::tell_owner> told_{*this};
   member_node<&verbs_link::on_drained> drained_{*this};

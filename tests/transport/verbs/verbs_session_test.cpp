@@ -63,6 +63,24 @@ TEST_CASE("what was sent wakes nobody while it is little, and is looked at befor
   CHECK(wakeups <= 2 * calls + calls / 5);
 }
 
+TEST_CASE("a link that closes has seen its last sends complete before long") {
+  verbs_session f;
+  REQUIRE(f.ask(1));
+  f.w.pass(20ms);
+  REQUIRE(f.ask(2));  // the answer's completion has woken nobody
+  const auto begun = f.w.ex().now();
+  f.right().stop();
+  CHECK(f.w.ex().now() - begun < 12ms);
+}
+
+TEST_CASE("messages that wait for slabs go on when the first of them is free") {
+  verbs_session f([](verbs_options& o) { o.send_slabs = 2; });
+  REQUIRE(f.ask(1));
+  const auto begun = f.w.ex().now();
+  for (std::uint64_t i = 2; i < 22; ++i) REQUIRE(f.ask(i, 32'000));
+  CHECK(f.w.ex().now() - begun < 10ms);
+}
+
 TEST_CASE("an idle link sends nothing and gives back what it was promised") {
   verbs_session f;
   for (std::uint64_t i = 1; i < 200; ++i) REQUIRE(f.ask(i, 30000));
