@@ -53,8 +53,9 @@ nanoseconds fake_pair::retry_period() const noexcept {
 }
 
 status fake_pair::connect(const transport::verbs::path_request& path) {
+  if (device_.failed()) return error(errc::io_error, "the device has failed");
   const std::uint32_t peer = host_of_gid(path.remote, fabric().host_count());
-  if (state_ != state::init || peer == fabric().host_count() || device_.failed()) {
+  if (state_ != state::init || peer == fabric().host_count()) {
     ++fabric().statistics.illegal_calls;
     return error(errc::invalid_argument,
                  "a queue pair is connected once, from INIT, to an address that exists");
