@@ -182,7 +182,8 @@ class endpoint final : private accept_events {
   status arrange_transports(const std::string& address);
   std::string address_of_transport(std::size_t number) const;
   own_rail* own_rail_at(std::uint8_t number);
-  nanoseconds turn_on_rail(std::uint8_t number);
+  nanoseconds turn_on_rail(path_health so_far, std::uint8_t number);
+  bool has_used_rail(std::uint8_t number) const noexcept;
   bool is_rail_dead(std::size_t number) const noexcept {
     return number < own_rails_.size() && own_rails_[number].dead();
   }

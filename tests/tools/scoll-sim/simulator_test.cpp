@@ -181,6 +181,7 @@ TEST_CASE("seeds that once failed hold") {
       {"verbs", "16", "252", "likewise, while a device was opened again"},
       {"verbs", "16", "291", "a rail was dead because both peers that had been reached by it had lost it"},
       {"verbs", "16", "682", "connecting a queue pair of a device that had failed counted as a mistake"},
+      {"verbs", "16", "3202", "a dead rail was tried by paths between rails of different kinds, in turn"},
   };
   for (const found& f : all) {
     const answer a = scoll_sim({"--nodes", f.nodes, "--seed", f.seed, "--workload", f.workload, "--quiet"});

@@ -29,9 +29,11 @@ class service final : public endpoint_events {
   struct job {
     incoming work;
     ask a;
+    buffer_view payload;
   };
 
   bool hold = false;
+  bool hold_payloads = false;  // with what is held, where it has arrived
   error refuse_with;
   std::map<std::uint64_t, int> seen;
   std::vector<std::uint64_t> order;
@@ -58,6 +60,7 @@ class service final : public endpoint_events {
   void answer(std::size_t i) {
     auto j = std::move(held[i]);
     held.erase(held.begin() + static_cast<std::ptrdiff_t>(i));
+    j->payload = {};
     reply(*j);
     spare.push_back(std::move(j));
   }
@@ -88,6 +91,7 @@ class service final : public endpoint_events {
     j->a = a;
     r.accept(j->work);
     if (hold) {
+      if (hold_payloads) j->payload = std::move(r.payload());
       held.push_back(std::move(j));
       return;
     }

@@ -217,8 +217,9 @@ TEST_CASE("more links than there are places for are refused, and the setting is 
 }
 
 TEST_CASE("services that hold what has arrived do not stop what comes next") {
-  verbs_session f([](verbs_options& o) { o.receive_slots = 64; });
-  f.right().in.hold = true;
+  const std::uint32_t places = GENERATE(16U, 24U, 32U, 64U);
+  verbs_session f([&](verbs_options& o) { o.receive_slots = places; });
+  f.right().in.hold = f.right().in.hold_payloads = true;
   std::vector<std::unique_ptr<call>> calls;
   for (std::uint64_t i = 0; i < 200; ++i) {
     calls.push_back(std::make_unique<call>());

@@ -112,6 +112,21 @@ TEST_CASE("a right reaches its own memory, and with windows no other of the same
   CHECK(g.bound() == 0);
 }
 
+TEST_CASE("a READ that fails keeps its memory until its queue pair is destroyed") {
+  const std::uint32_t windows = GENERATE(0U, 4U);
+  granting g(windows);
+  g.w.devices.set_control_time(3ms);
+  right r;
+  g.grant_now(r, {0});
+  g.w.devices.set_port(2, false, false);  // no event says so
+  CHECK_FALSE(g.reads(r.first));
+  // The device has written what it had of the answer, late, and the memory is its owner's again.
+  test::fill(g.into->memory.bytes, std::byte{9});
+  g.w.pass(1s);
+  CHECK(test::holds_only(g.into->memory.bytes, std::byte{9}));
+  REQUIRE(g.w.until([&] { return r.ended; }));  // with its link
+}
+
 TEST_CASE("with windows, a key is of no use when its right has ended") {
   const std::uint32_t windows = GENERATE(0U, 4U);
   granting g(windows);

@@ -30,9 +30,23 @@ const own_rail* endpoint::verdict_on(std::size_t rail) const noexcept {
   return rail < own_rails_.size() ? &own_rails_[rail] : nullptr;
 }
 
-nanoseconds endpoint::turn_on_rail(std::uint8_t number) {
+/// A path that has never been connected may lead nowhere, so it shows little: the turns are for the others, if
+/// there are any.
+nanoseconds endpoint::turn_on_rail(path_health so_far, std::uint8_t number) {
   own_rail* const its = own_rail_at(number);
-  return its == nullptr ? nanoseconds(0) : its->turn(executor_.now());
+  if (its == nullptr) return nanoseconds(0);
+  const bool shows_little = so_far == path_health::untried && its->dead() && has_used_rail(number);
+  if (shows_little && !SCOLL_MUTANT(rails_turns_for_untried, "paths that were never connected try a dead rail"))
+    return own_rail::longest_pause;
+  return its->turn(executor_.now());
+}
+
+bool endpoint::has_used_rail(std::uint8_t number) const noexcept {
+  return std::ranges::any_of(sessions_, [&](const auto& each) {
+    return std::ranges::any_of(each.second->paths(), [&](const path& p) {
+      return p.key().own == number && p.health() != path_health::untried;
+    });
+  });
 }
 
 /// True if exactly two peers have been connected by the rail, and none that is connected by another one might be.
@@ -143,7 +157,8 @@ void session::settle_losses() {
 
 nanoseconds lane::turn_of(const carrier& c) {
   const bool waits = has_paths() && id_ == lane_id::control && up();
-  return waits ? session_.endpoint_.turn_on_rail(c.path().own) : nanoseconds(0);
+  if (!waits) return nanoseconds(0);
+  return session_.endpoint_.turn_on_rail(session_.path_at(c.path()).health(), c.path().own);
 }
 
 /// An attempt that began while the rail was dead may have lost its first packet, and waits long for the next.

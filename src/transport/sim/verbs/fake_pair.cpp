@@ -176,9 +176,13 @@ bool fake_pair::answers(const fake_pair* peer) const noexcept {
          path_.remote_packet == peer->path_.own_packet;
 }
 
+fake_pair* fake_pair::peer() const noexcept {
+  fake_pair* const other = fabric().find(path_.remote_queue_pair);
+  return answers(other) ? other : nullptr;
+}
+
 fake_pair* fake_pair::connected_peer() const noexcept {
-  fake_pair* const peer = fabric().find(path_.remote_queue_pair);
-  return fabric().passes(device_.host(), peer_host_) && answers(peer) ? peer : nullptr;
+  return fabric().passes(device_.host(), peer_host_) ? peer() : nullptr;
 }
 
 const std::byte* fake_pair::find(std::uint32_t key, std::uint64_t address, std::size_t size) const noexcept {

@@ -39,7 +39,9 @@ class fake_pair final : public transport::verbs::queue_pair_object {
 
   // For READs, which only queue pairs without receives have:
   std::uint32_t peer_host() const noexcept { return peer_host_; }
-  /// The queue pair that it is connected to; null if that does not answer.
+  /// The queue pair that it is connected to; null if that has ended or failed.
+  fake_pair* peer() const noexcept;
+  /// The same; null, too, if nothing gets through to it.
   fake_pair* connected_peer() const noexcept;
   /// The memory that the peer READs by a key and an address; null if it may not.
   const std::byte* find(std::uint32_t key, std::uint64_t address, std::size_t size) const noexcept;

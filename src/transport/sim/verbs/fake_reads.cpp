@@ -80,7 +80,7 @@ void fake_reads::try_again() noexcept {
 void fake_reads::keep_response() noexcept {
   if (posted_.empty() || !late_bytes_.empty()) return;
   late_ = posted_.front();
-  const fake_pair* const peer = pair_.connected_peer();
+  const fake_pair* const peer = pair_.peer();
   const std::uint32_t size = std::min(piece_bytes, late_.size);
   const std::byte* const from =
       peer == nullptr ? nullptr : peer->find(late_.remote_key, late_.remote_address, size);

@@ -124,6 +124,9 @@ TEST_CASE("a datagram with a wrong queue key is dropped by the device, and nobod
   name_speaker asker(h, 2);
   const verbs::whereabouts where = asker.ask(1);
   CHECK((where.queue_key & 0x80000000U) == 0);
+  rdma_host b(h, 3);
+  b.bind();
+  CHECK(name_speaker(h, 4).ask(3).queue_key != where.queue_key);  // each draws its own
   raw_sender s(h, 2);
   s.send(1, where, 2, 77, where.queue_key + 1);
   CHECK(a.heard.empty());
