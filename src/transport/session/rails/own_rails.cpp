@@ -36,7 +36,8 @@ nanoseconds endpoint::turn_on_rail(path_health so_far, std::uint8_t number) {
   own_rail* const its = own_rail_at(number);
   if (its == nullptr) return nanoseconds(0);
   const bool shows_little = so_far == path_health::untried && its->dead() && has_used_rail(number);
-  if (shows_little && !SCOLL_MUTANT(rails_turns_for_untried, "paths that were never connected try a dead rail"))
+  if (shows_little &&
+      !SCOLL_MUTANT(rails_turns_for_untried, "paths that were never connected try a dead rail"))
     return own_rail::longest_pause;
   return its->turn(executor_.now());
 }
