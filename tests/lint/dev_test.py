@@ -111,6 +111,33 @@ class Dev(unittest.TestCase):
             with self.subTest(failing=failing):
                 self.expect(1, f"failed: {step}", "check", failing=failing)
 
+    def test_check_goes_on_where_it_was_interrupted(self):
+        def git(*arguments):
+            who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+            subprocess.run(["git", "-C", self.root, *who, *arguments], check=True, capture_output=True)
+
+        (self.root / ".gitignore").write_text("build\n")
+        git("init", "-q")
+        git("add", ".")
+        git("commit", "-qm", "one")
+        broken = {"failing": "cmake --build --preset asan *"}
+        self.expect(1, "failed: asan", "check", **broken)
+        parts = "format structure tidy headers bugs gossip release asan clang debug tsan verbs".split()
+        answer = self.dev("check")
+        self.assertEqual(answer.returncode, 0, answer.stdout + answer.stderr)
+        for part in parts:
+            self.assertEqual(f"== {part}: held before" in answer.stdout, part not in ("asan", "verbs"), part)
+        count = self.dev("check").stdout.splitlines()[-1]
+        self.assertEqual(count, answer.stdout.splitlines()[-1])  # what is remembered is counted
+        self.expect(0, "== asan: held before", "check", "asan", **broken)
+        self.expect(1, "failed: asan", "check", "--anew", "asan", **broken)
+        # With a change, and with another commit, everything is new.
+        (self.root / "src/one.cpp").write_text("int a;")
+        self.expect(1, "is not remembered", "check", "asan", **broken)
+        git("commit", "-qam", "two")
+        self.expect(1, "failed: asan", "check", "asan", **broken)
+        self.expect(2, "check has no part 'arm'; there are: format structure", "check", "arm")
+
     def test_lint_fails_with_each_check_and_leaves_helpers_alone(self):
         (self.root / "tests/lint/checks/helper.py").write_text("not a program")
         self.expect(0, "", "lint")
