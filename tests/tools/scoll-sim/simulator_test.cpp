@@ -182,6 +182,8 @@ TEST_CASE("seeds that once failed hold") {
       {"verbs", "16", "291", "a rail was dead because both peers that had been reached by it had lost it"},
       {"verbs", "16", "682", "connecting a queue pair of a device that had failed counted as a mistake"},
       {"verbs", "16", "3202", "a dead rail was tried by paths between rails of different kinds, in turn"},
+      {"verbs", "16", "9304",
+       "a path full of what had arrived did not take again what was missing, for ten seconds"},
   };
   for (const found& f : all) {
     const answer a = scoll_sim({"--nodes", f.nodes, "--seed", f.seed, "--workload", f.workload, "--quiet"});

@@ -239,9 +239,12 @@ message* lane::next_of_stripes(const carrier& c, bool& again) noexcept {
   return next != nullptr && may_take(c, *next) ? next : nullptr;
 }
 
-/// A path must not hold all segments, because it may stall; and it leaves the last ones to a faster path.
+/// A path must not hold all segments, because it may stall; and it leaves the last ones to a faster path. Nothing
+/// is acknowledged before the oldest message, so any path takes that.
 bool lane::may_take(const carrier& c, const message& m) noexcept {
-  if (!is_segment(m)) return true;
+  const bool oldest = &m == retained_.first() &&
+                      !SCOLL_MUTANT(rails_oldest_waits, "a full path does not take the oldest message again");
+  if (!is_segment(m) || oldest) return true;
   const std::uint32_t window = session_.window_of(traffic_class::bulk);
   const std::uint32_t others = others_that_carry(c);
   const std::uint32_t share = share_of(window, others);
