@@ -18,6 +18,14 @@ namespace {
 /// When a rail is alive again, the connections by it are made within this time.
 constexpr nanoseconds return_spread = std::chrono::milliseconds(200);
 
+/// True if there has been a connection by the rail, or, without `by_it`, by any other one.
+template <class Paths>
+bool was_connected(const Paths& paths, std::uint8_t rail, bool by_it = true) noexcept {
+  return std::ranges::any_of(paths, [&](const path& p) {
+    return (p.key().own == rail) == by_it && p.health() != path_health::untried;
+  });
+}
+
 }  // namespace
 
 own_rail* endpoint::own_rail_at(std::uint8_t number) {
@@ -43,26 +51,19 @@ nanoseconds endpoint::turn_on_rail(path_health so_far, std::uint8_t number) {
 }
 
 bool endpoint::has_used_rail(std::uint8_t number) const noexcept {
-  return std::ranges::any_of(sessions_, [&](const auto& each) {
-    return std::ranges::any_of(each.second->paths(), [&](const path& p) {
-      return p.key().own == number && p.health() != path_health::untried;
-    });
-  });
+  return std::ranges::any_of(sessions_,
+                             [&](const auto& each) { return was_connected(each.second->paths(), number); });
 }
 
 /// True if exactly two peers have been connected by the rail, and none that is connected by another one might be.
 bool endpoint::is_rail_of_two(std::uint8_t number) const noexcept {
   std::size_t peers = 0;
   for (const auto& [node, peer] : sessions_) {
-    const auto tried = [&](bool by_rail) {
-      return std::ranges::any_of(peer->paths(), [&](const path& p) {
-        return (p.key().own == number) == by_rail && p.health() != path_health::untried;
-      });
-    };
+    const bool by_rail = was_connected(peer->paths(), number);
     const bool has_path =
         std::ranges::any_of(peer->paths(), [&](const path& p) { return p.key().own == number; });
-    if (has_path && !tried(true) && tried(false)) return false;
-    peers += tried(true) ? 1U : 0U;
+    if (has_path && !by_rail && was_connected(peer->paths(), number, false)) return false;
+    peers += by_rail ? 1U : 0U;
     if (peers > 2) return false;
   }
   return peers == 2;
