@@ -105,7 +105,7 @@ class path {
   /// There is a reason to hope: the pauses are short again.
   void hope() noexcept { pause_ = nanoseconds(0); }
   void try_at(time_point when) noexcept { next_try_ = when; }
-  /// The bulk lane could not use the path, and tries others until then, or until control is connected anew.
+  /// The bulk lane could not use the path, and tries others until then, or until a lane is connected by it.
   void keep_bulk_away(time_point until) noexcept { bulk_after_ = until; }
   bool takes_bulk(time_point now) const noexcept { return now >= bulk_after_; }
   /// Takes over what has become of the same path under another rank.

@@ -298,6 +298,7 @@ void lane::make_standby() noexcept {
 
 void lane::on_path_up(carrier& c) noexcept {
   if (id_ == lane_id::bulk) {
+    if (!SCOLL_MUTANT(rails_read_link_left)) session_.path_at(c.path()).keep_bulk_away({});
     if (!is_active(c) && !is_spare(c) && !carrier_->up()) swap_in(c);
     join_stripes(c);
     settle_stripes();

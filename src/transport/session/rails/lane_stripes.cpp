@@ -342,10 +342,12 @@ bool lane::begin_stripe(path_key by) {
 }
 
 bool lane::opens_beside(path_key by) {
-  if (remote() != nullptr) return false;
   const carrier* const known = carrier_by(by);
-  if (known != nullptr && (known->up() || known->attempting())) return true;
-  return connections() < path_table::most_connected && adds(session_.path_at(by)) && begin_stripe(by);
+  const bool reads = remote() != nullptr &&
+                     SCOLL_MUTANT(rails_read_link_left, "a link that reads is left for one beside it");
+  if (known != nullptr && (known->up() || known->attempting()) && !reads) return true;
+  return remote() == nullptr && connections() < path_table::most_connected && adds(session_.path_at(by)) &&
+         begin_stripe(by);
 }
 
 void lane::doubt_path(carrier& c, const error& reason) noexcept {
