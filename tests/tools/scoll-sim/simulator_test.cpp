@@ -185,6 +185,8 @@ TEST_CASE("seeds that once failed hold") {
       {"verbs", "16", "9304",
        "a path full of what had arrived did not take again what was missing, for ten seconds"},
       {"verbs", "16", "14163", "a link by RDMA was left, each second, for one that was there beside it"},
+      {"verbs", "16", "16240",
+       "bulk data tried paths that nobody had used before a good one that they had left"},
   };
   for (const found& f : all) {
     const answer a = scoll_sim({"--nodes", f.nodes, "--seed", f.seed, "--workload", f.workload, "--quiet"});

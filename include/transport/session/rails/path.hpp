@@ -105,9 +105,19 @@ class path {
   /// There is a reason to hope: the pauses are short again.
   void hope() noexcept { pause_ = nanoseconds(0); }
   void try_at(time_point when) noexcept { next_try_ = when; }
-  /// The bulk lane could not use the path, and tries others until then, or until a lane is connected by it.
-  void keep_bulk_away(time_point until) noexcept { bulk_after_ = until; }
+  /// The bulk lane has lost or left its connection by the path. It prefers others until then, or until a lane
+  /// is connected by it.
+  void keep_bulk_away(time_point until) noexcept {
+    bulk_after_ = until;
+    bulk_failed_ = false;
+  }
+  /// The bulk lane could not even connect by the path: those that nobody has used are better until then.
+  void bulk_failed(time_point until) noexcept {
+    bulk_after_ = until;
+    bulk_failed_ = true;
+  }
   bool takes_bulk(time_point now) const noexcept { return now >= bulk_after_; }
+  bool fails_bulk(time_point now) const noexcept { return bulk_failed_ && !takes_bulk(now); }
   /// Takes over what has become of the same path under another rank.
   void resume(const path& before) noexcept;
 
@@ -121,6 +131,7 @@ class path {
   path_health health_ = path_health::untried;
   std::uint8_t arrives_at_ = 0;
   bool arrival_known_ = false;
+  bool bulk_failed_ = false;
   std::uint32_t answers_ = 0;  // since it is proving
   std::uint32_t failures_ = 0;
   time_point since_{};

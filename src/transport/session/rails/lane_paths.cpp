@@ -192,8 +192,8 @@ void lane::note_path() noexcept {
 }
 
 /// Bulk prefers the paths that have a connection, because it shows that they can be used: even one that still
-/// proves itself is better than one that nobody has been able to use. A path that is meant for bulk is tried
-/// without that, until it has failed.
+/// proves itself, or that bulk has left, is better than one that nobody has been able to use. A path that is meant
+/// for bulk is tried without that, until it has failed.
 path_key lane::best_path() noexcept {
   const time_point now = ex().now();
   const path* best = nullptr;
@@ -204,8 +204,8 @@ path_key lane::best_path() noexcept {
         preferred && p.health() == path_health::untried && p.failures() == 0 && p.takes_bulk(now);
     const bool shown = !bulk || hopeful || session_.connected_by(traffic_class::urgent, p.key()) ||
                        session_.connected_by(traffic_class::bulk, p.key());
-    return std::tuple(!p.usable(), bulk && !p.takes_bulk(now), !shown, p.standing(), p.failures() != 0,
-                      !preferred, p.rank());
+    return std::tuple(!p.usable(), bulk && p.fails_bulk(now), !shown, bulk && !p.takes_bulk(now),
+                      p.standing(), p.failures() != 0, !preferred, p.rank());
   };
   for (const path& each : session_.paths_->all()) {
     if (each.reachable() && (best == nullptr || cost(each) < cost(*best))) best = &each;
@@ -392,7 +392,10 @@ void lane::leave_path(carrier& c, const error& reason) noexcept {
     its.left();
   }
   was_up ? c.sever(reason) : c.stop();
-  its.keep_bulk_away(ex().now() + path::longest_pause);
+  const time_point later = ex().now() + path::longest_pause;
+  const bool used =
+      was_up && !SCOLL_MUTANT(rails_left_for_unusable, "a path that bulk has left cannot be used");
+  used ? its.keep_bulk_away(later) : its.bulk_failed(later);
   c.forget_failures();
   if (carrier_->up()) return;
   if (carrier_->pausing()) return carrier_->hurry();

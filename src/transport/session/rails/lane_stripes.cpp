@@ -145,9 +145,13 @@ carrier* lane::another_up(const carrier& than) noexcept {
 void lane::on_bulk_failure(carrier& c, const error& reason, bool was_up) noexcept {
   path& its = session_.path_at(c.path());
   const bool alone = another_up(c) == nullptr;
-  its.keep_bulk_away(ex().now() +
-                     (was_up && !alone ? session_.endpoint_.options().rails_prove : path::longest_pause));
-  if (was_up) session_.tell_link_over(c, reason);
+  const time_point later = ex().now() + path::longest_pause;
+  if (was_up) {
+    its.keep_bulk_away(alone ? later : ex().now() + session_.endpoint_.options().rails_prove);
+    session_.tell_link_over(c, reason);
+  } else {
+    its.bulk_failed(later);
+  }
   last_failure_ = reason;
   if (alone) {
     if (!is_active(c)) return;
@@ -384,7 +388,7 @@ void lane::watch_attempts() noexcept {
   for (std::size_t i = 0; i < others_.size(); ++i) {
     carrier& c = *others_[i];
     if (!c.attempting() || is_active(c) || ++c.seen().looks < patience_of_stripe) continue;
-    session_.path_at(c.path()).keep_bulk_away(ex().now() + path::longest_pause);
+    session_.path_at(c.path()).bulk_failed(ex().now() + path::longest_pause);
     c.stop();
   }
 }

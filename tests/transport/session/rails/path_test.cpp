@@ -144,3 +144,25 @@ TEST_CASE("a connection that ends before it has answered anything is no further 
   p.died(now += 10ms, prove, {errc::connection_lost, "the peer closed the connection"});
   CHECK(p.proof() == 2 * before);
 }
+
+TEST_CASE("a path that bulk data have left is not one that they cannot use") {
+  const time_point now{100s};
+  path p({0, 0}, 0, true);
+  CHECK(p.takes_bulk(now));
+  CHECK_FALSE(p.fails_bulk(now));
+
+  p.keep_bulk_away(now + 10s);
+  CHECK_FALSE(p.takes_bulk(now + 9s));
+  CHECK_FALSE(p.fails_bulk(now + 9s));
+  CHECK(p.takes_bulk(now + 10s));
+
+  p.bulk_failed(now + 10s);
+  CHECK_FALSE(p.takes_bulk(now + 9s));
+  CHECK(p.fails_bulk(now + 9s));
+  CHECK_FALSE(p.fails_bulk(now + 10s));
+
+  p.bulk_failed(now + 10s);
+  p.came_up(now + 1s);  // a connection for control shows that it can be used
+  CHECK(p.takes_bulk(now + 2s));
+  CHECK_FALSE(p.fails_bulk(now + 2s));
+}
