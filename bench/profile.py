@@ -21,7 +21,8 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-JOBS = {"rtt": ["--job", "rtt"], "bcast": ["--job", "bcast", "--nodes", "3", "--tree", "chain"]}
+CHAIN = ["--job", "bcast", "--nodes", "3", "--tree", "chain"]
+JOBS = {"rtt": ["--job", "rtt"], "bcast": CHAIN, "plain": [*CHAIN, "--subject", "scoll-plain"]}
 SHORT, LONG = 500, 2500  # operations under callgrind
 TIMED = 100_000  # operations under perf
 

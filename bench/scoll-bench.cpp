@@ -283,8 +283,12 @@ int measure(int argc, char** argv) {
   auto* compile = app.add_subcommand("compile", "compile time of each public header and of all together");
   add_common(*compile, a);
 
-  auto* alone = app.add_subcommand("alone", "scoll with nothing beside, for profilers: ./dev bench profile");
+  auto* alone =
+      app.add_subcommand("alone", "one subject with nothing beside, for profilers: ./dev bench profile");
   alone->add_option("--job", a.alone.job, "bcast or rtt")->check(CLI::IsMember({"bcast", "rtt"}));
+  alone->add_option("--subject", a.alone.subject, "who makes the broadcasts")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"scoll", "scoll-plain", "raw-tree-epoll", "raw-tree-uring"}));
   alone->add_option("--nodes", a.alone.nodes, "processes of a broadcast")->check(CLI::Range(2, 512));
   alone->add_option("--size", a.alone.size, "bytes of the request")->check(CLI::Range(8, 4096));
   alone->add_option("--tree", a.alone.tree, "of a broadcast")->capture_default_str();
