@@ -288,3 +288,29 @@ TEST_CASE("a rail may die after any frame, and nothing is lost") {
     if (silent) CHECK(p.path(1, klass) == straight_b);
   }
 }
+
+TEST_CASE("bulk data go back to a good rail that they have left before they try paths that nobody has used") {
+  rails_world w(3);
+  w.for_bulk = {0, 1};
+  rail_pair p(w);
+  const auto each_preferred = [](auto&& fault) {
+    for (const node_id n : {node_id{1}, node_id{2}}) {
+      for (const std::size_t r : {0U, 1U}) fault(n, r);
+    }
+  };
+  each_preferred([&](node_id n, std::size_t r) { w.refuse(n, r, true); });
+  constexpr path_key straight_c{2, 2};
+  p.traffic(500ms, traffic_class::bulk);
+  REQUIRE(p.path(1, traffic_class::bulk) == straight_c);
+  each_preferred([&](node_id n, std::size_t r) { w.refuse(n, r, false); });
+  const auto returned = [&] {
+    p.traffic(100ms, traffic_class::bulk);
+    return p.path(1, traffic_class::bulk) == straight_a && p.path(2, traffic_class::bulk) == straight_a;
+  };
+  REQUIRE(w.until(returned, 30s));
+  each_preferred([&](node_id n, std::size_t r) { w.block(n, r, w.now() + 100s); });
+  // In that time a silent rail is suspected, and one attempt to connect is given up.
+  CHECK(p.traffic(3s, traffic_class::bulk) <= 300ms);
+  CHECK(p.path(1, traffic_class::bulk) == straight_c);
+  p.check_clean();
+}

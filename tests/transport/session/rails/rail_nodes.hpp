@@ -24,6 +24,7 @@ class rails_world final : public virtual_world {
   }
 
   std::size_t rails;
+  std::set<std::size_t> for_bulk;  // the rails that nodes prefer for bulk data
   sim_network net;
 
   static std::uint32_t place(node_id node, std::size_t rail) {
@@ -117,7 +118,8 @@ class rail_node final {
   rail_node(rails_world& w, const endpoint_options& o) : id(o.self), world_(w) {
     for (std::size_t i = 0; i < w.rails; ++i) {
       rails_.push_back(std::make_unique<counted_rail>(w.make_rail_of(id, i)));
-      set_.add(std::string(1, static_cast<char>('a' + i)), *rails_.back(), {.listen = w.address_on(id, i)})
+      set_.add(std::string(1, static_cast<char>('a' + i)), *rails_.back(),
+               {.listen = w.address_on(id, i), .bulk = w.for_bulk.contains(i)})
           .value();
     }
     ep = std::make_unique<endpoint>(w.ex(), set_, o, in);
