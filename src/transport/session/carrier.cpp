@@ -52,6 +52,7 @@ rail& carrier::transport() const noexcept {
 // ---- connecting
 
 void carrier::begin_connect() noexcept {
+  silence_.looks = 0;
   lane_.choose_path(*this);
   state_ = state::connecting;
   lane_.on_attempt(*this);
@@ -281,6 +282,11 @@ void carrier::stop() noexcept {
   stop_timers();
   drop_link();
   state_ = state::idle;
+}
+
+void carrier::abandon() noexcept {
+  drop_link(true);
+  stop();
 }
 
 bool carrier::say_goodbye() noexcept {

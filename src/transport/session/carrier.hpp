@@ -85,6 +85,9 @@ class carrier final : public link_events, public connect_events {
   void connect_after_backoff(nanoseconds most) noexcept;
   /// Forgets the connection, and the one that is being made.
   void stop() noexcept;
+  /// Does so with an attempt that takes too long. A greeting that is still under way must not arrive: it would
+  /// displace the connection that is made instead.
+  void abandon() noexcept;
   /// The next failure is the first one.
   void forget_failures() noexcept { backoff_ = nanoseconds(0); }
   /// Breaks the connection off, because its peer has violated the protocol.

@@ -22,8 +22,6 @@
 
 namespace scoll::transport {
 
-class session;
-
 /// One of the streams of a session: the sequence of its messages, which outlasts connections, and the carrier
 /// that makes them. It connects when there is something to send, and gives up after the grace. Then the
 /// session ends if this is the control lane. If it is the bulk lane, only the exchanges of class bulk end, and
@@ -250,6 +248,7 @@ class lane final {
   std::size_t connections() const noexcept;
 
   void start_grace() noexcept;
+  void arm_grace(nanoseconds time) noexcept;
   void end_grace() noexcept;
   nanoseconds lost_of_grace() noexcept;
   void attend() noexcept;
@@ -291,8 +290,9 @@ class lane final {
   std::uint32_t old_for_ = 0;  // looks since it has been that
   std::uint32_t times_stuck_ = 0;
   std::uint32_t unanswered_for_ = 0;  // looks, over this lane
-  std::uint32_t still_before_ = 0;    // `session::still_looks_` when the grace was last counted
-  std::uint64_t progress_ = 0;        // of the link at the last look
+  time_point grace_due_{};
+  std::uint32_t still_before_ = 0;  // `session::still_looks_` when the grace was last counted
+  std::uint64_t progress_ = 0;      // of the link at the last look
   member_timer<&lane::grace_over> grace_timer_{*this};
   member_timer<&lane::acknowledge_due> acknowledge_timer_{*this};
 };

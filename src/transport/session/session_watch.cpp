@@ -51,10 +51,12 @@ void session_watch::on_time() noexcept {
   if (sessions_.empty()) executor_.disarm(timer_);
 }
 
-/// What a lost bulk lane holds is awaited by nobody.
+/// What a lost bulk lane holds is awaited by nobody. One that is down is looked at for replies that it owes, too.
 bool session::awaits_over(lane_id id) const noexcept {
   const auto& l = lanes_[index(id)];
-  return pending_exchanges_[index(id)] != 0 || (l != nullptr && !l->lost() && l->retains());
+  if (pending_exchanges_[index(id)] != 0) return true;
+  return l != nullptr && !l->lost() &&
+         (l->retains() || (id == lane_id::bulk && !l->up() && work_waiting(id)));
 }
 
 bool session::awaits() const noexcept {

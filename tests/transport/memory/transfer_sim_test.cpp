@@ -179,3 +179,34 @@ TEST_CASE("transfers in the simulator, with faults from a seed") {
   CHECK(all.written > 100);
   CHECK(all.failed > 0);
 }
+
+TEST_CASE("a grace does not run out while the process that waits stands still") {
+  sim_world world(1, host_count);
+  sim_network network(world, 4096);
+  std::deque<memory_host> stations;
+  for (std::uint32_t h = 0; h < host_count; ++h) stations.emplace_back(world, network, h, sim_clock{1s, 0});
+  memory_host& reader = stations[0];
+  memory_host& source = stations[1];
+  fenced local(store_bytes);
+  std::optional<status> ended;
+  const auto read = [&]() -> task<> {
+    ended = co_await pull(*reader.ep, source.region.descriptor(), 0, local.memory());
+  };
+  reader.home.enter([&] { reader.work.spawn(read()); });
+  while (reader.ep->statistics().bytes_received == 0) world.run_until(world.now() + 10us);
+  REQUIRE_FALSE(ended);
+  network.cut(0, 1);
+  world.run_until(world.now() + 100us);  // the connections are over, and the next ones have not begun
+  REQUIRE_FALSE(ended);
+  reader.home.stall_until(world.now() + 3s);
+  world.run_until(world.now() + 4s);
+  REQUIRE(ended);
+  INFO((*ended ? "" : describe(ended->error())));
+  CHECK(ended->has_value());
+  CHECK(local.holds(source.store.memory()));
+  for (auto& s : stations) {
+    CHECK(s.work.join().await_ready());
+    s.home.enter([&] { s.ep.reset(); });
+  }
+  world.run_until(world.now() + 60s);
+}

@@ -105,17 +105,18 @@ class path {
   /// There is a reason to hope: the pauses are short again.
   void hope() noexcept { pause_ = nanoseconds(0); }
   void try_at(time_point when) noexcept { next_try_ = when; }
-  /// The bulk lane has lost or left its connection by the path. It prefers others until then, or until a lane
-  /// is connected by it.
-  void keep_bulk_away(time_point until) noexcept {
-    bulk_after_ = until;
-    bulk_failed_ = false;
-  }
-  /// The bulk lane could not even connect by the path: those that nobody has used are better until then.
-  void bulk_failed(time_point until) noexcept {
-    bulk_after_ = until;
+  /// The bulk lane has lost or left its connection by the path. It prefers others for `least`, or until a
+  /// lane is connected by it. Each further time within a minute doubles that, up to a minute, so that two
+  /// nodes that prefer different paths do not take bulk data from each other for ever.
+  void bulk_left(time_point now, nanoseconds least) noexcept;
+  /// The bulk lane could not even connect by the path: those that nobody has used are better for a while.
+  void bulk_failed(time_point now) noexcept {
+    bulk_after_ = now + longest_pause;
     bulk_failed_ = true;
   }
+  /// What failed before counts no longer: the path is merely one that bulk data have left.
+  void forgive_bulk() noexcept;
+  void bulk_came_up() noexcept { bulk_after_ = {}; }
   bool takes_bulk(time_point now) const noexcept { return now >= bulk_after_; }
   bool fails_bulk(time_point now) const noexcept { return bulk_failed_ && !takes_bulk(now); }
   /// Takes over what has become of the same path under another rank.
@@ -138,6 +139,8 @@ class path {
   time_point troubled_at_{};
   time_point next_try_{};
   time_point bulk_after_{};
+  time_point bulk_left_at_{};
+  nanoseconds bulk_away_{0};
   nanoseconds proof_{0};
   nanoseconds pause_{0};
   std::uint64_t suspicions_ = 0;

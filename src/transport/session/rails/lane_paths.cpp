@@ -298,7 +298,7 @@ void lane::make_standby() noexcept {
 
 void lane::on_path_up(carrier& c) noexcept {
   if (id_ == lane_id::bulk) {
-    if (!SCOLL_MUTANT(rails_read_link_left)) session_.path_at(c.path()).keep_bulk_away({});
+    if (!SCOLL_MUTANT(rails_read_link_left)) session_.path_at(c.path()).bulk_came_up();
     if (!is_active(c) && !is_spare(c) && !carrier_->up()) swap_in(c);
     join_stripes(c);
     settle_stripes();
@@ -391,11 +391,10 @@ void lane::leave_path(carrier& c, const error& reason) noexcept {
     ++session_.endpoint_.statistics_.path_moves;
     its.left();
   }
-  was_up ? c.sever(reason) : c.stop();
-  const time_point later = ex().now() + path::longest_pause;
+  was_up ? c.sever(reason) : c.abandon();
   const bool used =
       was_up && !SCOLL_MUTANT(rails_left_for_unusable, "a path that bulk has left cannot be used");
-  used ? its.keep_bulk_away(later) : its.bulk_failed(later);
+  used ? its.bulk_left(ex().now(), path::longest_pause) : its.bulk_failed(ex().now());
   c.forget_failures();
   if (carrier_->up()) return;
   if (carrier_->pausing()) return carrier_->hurry();

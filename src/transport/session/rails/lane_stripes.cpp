@@ -145,12 +145,13 @@ carrier* lane::another_up(const carrier& than) noexcept {
 void lane::on_bulk_failure(carrier& c, const error& reason, bool was_up) noexcept {
   path& its = session_.path_at(c.path());
   const bool alone = another_up(c) == nullptr;
-  const time_point later = ex().now() + path::longest_pause;
   if (was_up) {
-    its.keep_bulk_away(alone ? later : ex().now() + session_.endpoint_.options().rails_prove);
+    // What could not be used in an earlier outage may be the only way out of this one.
+    if (alone) std::ranges::for_each(session_.paths_->all(), &path::forgive_bulk);
+    its.bulk_left(ex().now(), alone ? path::longest_pause : session_.endpoint_.options().rails_prove);
     session_.tell_link_over(c, reason);
-  } else {
-    its.bulk_failed(later);
+  } else if (reason != errc::already_exists) {  // else the peer's own connection is about to come
+    its.bulk_failed(ex().now());
   }
   last_failure_ = reason;
   if (alone) {
@@ -388,8 +389,8 @@ void lane::watch_attempts() noexcept {
   for (std::size_t i = 0; i < others_.size(); ++i) {
     carrier& c = *others_[i];
     if (!c.attempting() || is_active(c) || ++c.seen().looks < patience_of_stripe) continue;
-    session_.path_at(c.path()).bulk_failed(ex().now() + path::longest_pause);
-    c.stop();
+    session_.path_at(c.path()).bulk_failed(ex().now());
+    c.abandon();
   }
 }
 

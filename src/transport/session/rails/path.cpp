@@ -46,9 +46,23 @@ void path::trouble(time_point now, nanoseconds prove) noexcept {
   troubled_at_ = now;
 }
 
+void path::bulk_left(time_point now, nanoseconds least) noexcept {
+  const bool at_once = now == bulk_left_at_;
+  const bool again = bulk_away_.count() != 0 && now < bulk_left_at_ + bulk_away_ + memory && !at_once;
+  const nanoseconds before = at_once ? bulk_away_ : again ? std::min(2 * bulk_away_, longest_proof) : least;
+  bulk_away_ = SCOLL_MUTANT(rails_read_link_left) ? least : std::max(least, before);
+  bulk_left_at_ = now;
+  bulk_after_ = now + bulk_away_;
+  bulk_failed_ = false;
+}
+
+void path::forgive_bulk() noexcept {
+  if (!SCOLL_MUTANT(rails_left_for_unusable)) bulk_failed_ = false;
+}
+
 void path::came_up(time_point now) noexcept {
   failures_ = 0;
-  bulk_after_ = {};
+  bulk_came_up();
   if (health_ == path_health::good || health_ == path_health::proving) return;
   answers_ = 0;
   const bool trusted = health_ == path_health::untried ||
@@ -75,6 +89,7 @@ void path::answered(time_point now) noexcept {
   if (!proven || SCOLL_MUTANT(rails_never_returned, "a path that has failed once is never good again"))
     return;
   pause_ = nanoseconds(0);
+  forgive_bulk();
   enter(path_health::good, now);
 }
 

@@ -303,11 +303,13 @@ void session::watch_bulk_path() noexcept {
   if (!c.attempting() || ++c.seen().looks < patience_of_bulk) return;
   const nanoseconds waited = c.seen().looks * limits::watch_interval;
   const carrier* const beside = control.carrier_by(c.path());
-  const bool shown = carries(c.path()) && beside->made_here();  // it shows the way from here
+  // One that proves itself may be the only one.
+  const bool answers = beside != nullptr && beside->up() && path_at(c.path()).usable();
+  const bool shown = answers && beside->made_here();  // it shows the way from here
   // Once its host has answered, the peer itself may be slow.
   const nanoseconds patience = c.greeting() ? round_trips_to_connect * rtt().safe() : time_to_connect();
   const bool slow = (shown && c.seen().looks < patience_on_good_path) || waited < patience;
-  if (slow && carries(c.path())) return;
+  if (slow && answers) return;
   c.seen().looks = 0;
   bulk->leave_path(c, {errc::connection_lost, "no connection, while another path answers"});
 }

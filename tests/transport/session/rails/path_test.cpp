@@ -151,18 +151,39 @@ TEST_CASE("a path that bulk data have left is not one that they cannot use") {
   CHECK(p.takes_bulk(now));
   CHECK_FALSE(p.fails_bulk(now));
 
-  p.keep_bulk_away(now + 10s);
+  p.bulk_left(now, 10s);
   CHECK_FALSE(p.takes_bulk(now + 9s));
   CHECK_FALSE(p.fails_bulk(now + 9s));
   CHECK(p.takes_bulk(now + 10s));
 
-  p.bulk_failed(now + 10s);
+  p.bulk_failed(now);
   CHECK_FALSE(p.takes_bulk(now + 9s));
   CHECK(p.fails_bulk(now + 9s));
   CHECK_FALSE(p.fails_bulk(now + 10s));
 
-  p.bulk_failed(now + 10s);
+  p.bulk_failed(now);
+  p.forgive_bulk();
+  CHECK_FALSE(p.takes_bulk(now + 9s));
+  CHECK_FALSE(p.fails_bulk(now + 9s));
+
+  p.bulk_failed(now);
   p.came_up(now + 1s);  // a connection for control shows that it can be used
   CHECK(p.takes_bulk(now + 2s));
   CHECK_FALSE(p.fails_bulk(now + 2s));
+}
+
+TEST_CASE("bulk data that leave a path again and again return to it later each time") {
+  time_point now{100s};
+  path p({0, 0}, 0, true);
+  for (const nanoseconds away : {10s, 20s, 40s, 60s, 60s}) {
+    p.bulk_left(now, 10s);
+    p.bulk_left(now, 1s);  // what one end causes is one end
+    CHECK_FALSE(p.takes_bulk(now + away - 1ns));
+    CHECK(p.takes_bulk(now + away));
+    now += away;
+    p.bulk_came_up();
+  }
+  now += path::memory;
+  p.bulk_left(now, 1s);
+  CHECK(p.takes_bulk(now + 1s));
 }
