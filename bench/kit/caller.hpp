@@ -113,14 +113,14 @@ scoll::task<void> carry_out(Subject& subject, member& me, scoll::transport::reac
     co_return;
   }
   std::uint32_t begun = 0;
+  if (o.in_flight <= 1) {
+    co_await in_turn(subject, me, o, begun);
+    co_return;
+  }
   std::vector<scoll::task<void>> at_once;
   at_once.reserve(o.in_flight);
   for (std::uint32_t i = 0; i < o.in_flight; ++i) at_once.push_back(in_turn(subject, me, o, begun));
-  if (o.in_flight <= 1) {
-    co_await std::move(at_once.front());
-  } else {
-    co_await scoll::when_all(std::move(at_once));
-  }
+  co_await scoll::when_all(std::move(at_once));
 }
 
 /// The work of process 0: it carries out orders, with this many concurrent operations or at this rate. An
