@@ -204,6 +204,7 @@ class Dev(unittest.TestCase):
     def test_each_part_of_the_machine_for_rdma_is_a_test(self):
         self.program("tests/verbs/vm.py", MACHINE.replace("$STATUS", "0"))
         self.expect(0, "verbs            3 passed    0 failed", "test")
+        self.expect(0, "== debug coro (ahead of its turn): build", "test")  # beside the machine
         self.expect(0, "verbs            3 passed    0 failed", "check")
         self.expect(0, "skipped: verbs  (no machine here)\n", "test", failing="vm.py *")
         self.assertNotIn("verbs", self.dev("test", "a filter").stdout)
