@@ -53,15 +53,10 @@ bool lane::restores() const noexcept {
 /// Probes show whether the peer stands still meanwhile.
 void lane::start_grace() noexcept {
   if (grace_timer_.armed()) return;
-  arm_grace(session_.endpoint_.options().reconnect_grace);
+  ex().arm(grace_timer_, ex().now() + session_.endpoint_.options().reconnect_grace);
   if (id_ != lane_id::bulk) return;
   still_before_ = session_.still_looks_;
   session_.probe_now();
-}
-
-void lane::arm_grace(nanoseconds time) noexcept {
-  grace_due_ = ex().now() + time;
-  ex().arm(grace_timer_, grace_due_);
 }
 
 void lane::end_grace() noexcept {
@@ -93,10 +88,11 @@ nanoseconds lane::lost_of_grace() noexcept {
 void lane::grace_over() noexcept {
   if (!needed()) return stand_down();  // what was to be sent has been cancelled
   // While this process stood still, nobody could be connected.
-  const nanoseconds late = ex().now() - grace_due_;
-  if (late > limits::watch_interval)
-    return arm_grace(std::min(late, session_.endpoint_.options().reconnect_grace));
-  if (const nanoseconds more = lost_of_grace(); more.count() != 0) return arm_grace(more);
+  const nanoseconds late = ex().now() - grace_timer_.at();
+  const nanoseconds more = late > limits::watch_interval
+                               ? std::min(late, session_.endpoint_.options().reconnect_grace)
+                               : lost_of_grace();
+  if (more.count() != 0) return ex().arm(grace_timer_, ex().now() + more);
   const error reason = reason_of_loss();
   const bool alone =
       id_ == lane_id::bulk &&

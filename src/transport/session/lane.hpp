@@ -248,7 +248,6 @@ class lane final {
   std::size_t connections() const noexcept;
 
   void start_grace() noexcept;
-  void arm_grace(nanoseconds time) noexcept;
   void end_grace() noexcept;
   nanoseconds lost_of_grace() noexcept;
   void attend() noexcept;
@@ -290,9 +289,8 @@ class lane final {
   std::uint32_t old_for_ = 0;  // looks since it has been that
   std::uint32_t times_stuck_ = 0;
   std::uint32_t unanswered_for_ = 0;  // looks, over this lane
-  time_point grace_due_{};
-  std::uint32_t still_before_ = 0;  // `session::still_looks_` when the grace was last counted
-  std::uint64_t progress_ = 0;      // of the link at the last look
+  std::uint32_t still_before_ = 0;    // `session::still_looks_` when the grace was last counted
+  std::uint64_t progress_ = 0;        // of the link at the last look
   member_timer<&lane::grace_over> grace_timer_{*this};
   member_timer<&lane::acknowledge_due> acknowledge_timer_{*this};
 };

@@ -135,6 +135,9 @@ class path {
   bool bulk_failed_ = false;
   std::uint32_t answers_ = 0;  // since it is proving
   std::uint32_t failures_ = 0;
+  std::uint32_t suspicions_ = 0;
+  std::uint32_t deaths_ = 0;
+  std::uint32_t moves_ = 0;
   time_point since_{};
   time_point troubled_at_{};
   time_point next_try_{};
@@ -143,9 +146,6 @@ class path {
   nanoseconds bulk_away_{0};
   nanoseconds proof_{0};
   nanoseconds pause_{0};
-  std::uint64_t suspicions_ = 0;
-  std::uint64_t deaths_ = 0;
-  std::uint64_t moves_ = 0;
   error why_;
 };
 
