@@ -25,7 +25,8 @@ class Late(traffic.TwoHosts):
         """Pulls, and blocks the rail that the pull goes by in the middle of it. """
         puller, owner = self.pair.nodes
         puller.tell("pull_once", peer=owner.host)
-        time.sleep(0.5)
+        puller.wait_for(lambda e: e["event"] == "begun")
+        time.sleep(0.3)
         nic = puller.active(owner.host, "bulk")
         self.assertIsNotNone(nic, "the pull is over too soon")
         block(nic)

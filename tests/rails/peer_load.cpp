@@ -35,15 +35,14 @@ task<std::size_t> count_changed(std::span<const std::byte> memory, std::byte pat
 
 }  // namespace
 
-peer_load::peer_load(executor& ex, peer_node& node, on_over over)
-    : executor_(ex), node_(node), over_(std::move(over)), scope_(ex) {}
+peer_load::peer_load(executor& ex, peer_node& node, on_begun begun, on_over over)
+    : executor_(ex), node_(node), begun_(std::move(begun)), over_(std::move(over)), scope_(ex) {}
 
 void peer_load::keep_calling(node_id to, nanoseconds pause) {
   scope_.spawn(call_loop(to, pause));
 }
 
 void peer_load::keep_pulling(node_id from, nanoseconds pause) {
-  expected_of(from);
   scope_.spawn(pull_loop(from, pause));
 }
 
@@ -52,12 +51,10 @@ void peer_load::call_once(node_id to) {
 }
 
 void peer_load::pull_once(node_id from) {
-  expected_of(from);
   scope_.spawn(single_pull(from));
 }
 
 void peer_load::push_once(node_id to) {
-  expected_of(to);
   scope_.spawn(single_push(to));
 }
 
@@ -156,18 +153,30 @@ task<void> peer_load::pull_loop(node_id from, nanoseconds pause) {
 
 task<void> peer_load::single_pull(node_id from) {
   place& mine = places_.emplace_back();
-  mine.memory.resize(peer_node::region_bytes);
+  mine.memory.reserve(peer_node::region_bytes);
+  while (mine.memory.size() < peer_node::region_bytes) {
+    mine.memory.resize(mine.memory.size() + stride);
+    co_await sleep_for(breath);
+  }
+  begun_("pull", from);
   const status outcome = co_await pull_into(mine, from, true);
   outcome.ignore();
 }
 
 task<void> peer_load::single_push(node_id to) {
+  std::vector<std::byte> bytes;
+  bytes.reserve(peer_node::region_bytes);
+  region_content content(to);
+  while (bytes.size() < peer_node::region_bytes) {
+    bytes.resize(bytes.size() + stride);
+    content.next(std::span(bytes).last(stride));
+    co_await sleep_for(breath);
+  }
   const time_point began = now();
   const auto region = co_await region_of(to);
   status outcome = region ? status() : status(region.error());
   if (outcome) {
-    const push_status pushed =
-        co_await push(node_.wire(), *region, 0, std::span<const std::byte>(expected_of(to)));
+    const push_status pushed = co_await push(node_.wire(), *region, 0, std::span<const std::byte>(bytes));
     if (!pushed) outcome = pushed.error();
   }
   finish({"push", to, 0, now() - began, outcome}, true);
@@ -180,7 +189,7 @@ task<status> peer_load::pull_into(place& into, node_id from, bool single) {
   const std::span<std::byte> memory(into.memory);
   if (outcome) outcome = co_await pull(node_.wire(), *region, 0, memory);
   const nanoseconds took = now() - began;
-  if (outcome) co_await check(memory, expected_of(from));
+  if (outcome) co_await check(memory, from);
   co_await give_back(into);
   longest_pull_ = std::max(longest_pull_, took);
   pulls_ += outcome.has_value();
@@ -201,9 +210,12 @@ task<result<region_descriptor>> peer_load::region_of(node_id peer) {
   co_return name;
 }
 
-task<void> peer_load::check(std::span<const std::byte> got, const std::vector<std::byte>& expected) {
+task<void> peer_load::check(std::span<const std::byte> got, node_id from) {
+  region_content content(from);
+  std::vector<std::byte> expected(stride);
   for (std::size_t at = 0; at < got.size(); at += stride) {
-    damaged_ += std::memcmp(got.data() + at, expected.data() + at, stride) != 0;
+    content.next(expected);
+    damaged_ += !std::ranges::equal(got.subspan(at, stride), expected);
     co_await sleep_for(breath);
   }
 }
@@ -225,12 +237,6 @@ task<std::uint64_t> peer_load::changed_bytes() {
     if (each.given_back) sum += co_await count_changed(each.memory, each.pattern);
   }
   co_return sum;
-}
-
-const std::vector<std::byte>& peer_load::expected_of(node_id peer) {
-  std::vector<std::byte>& bytes = expected_[peer];
-  if (bytes.empty()) bytes = bytes_of(peer);
-  return bytes;
 }
 
 }  // namespace scoll::rail_test

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <list>
-#include <map>
 #include <string_view>
 #include <vector>
 
@@ -25,13 +24,15 @@ struct work_over {
 /// The calls and pulls of a node, and how long they took. Thread: its reactor's.
 class peer_load {
  public:
+  /// `begun` hears of each single pull, when its memory is there.
+  using on_begun = std::function<void(std::string_view what, transport::node_id peer)>;
   /// `over` hears of each call and pull that fails, of each single one, and of each call that took `slow` or
   /// longer.
   using on_over = std::function<void(const work_over&)>;
   static constexpr nanoseconds slow = std::chrono::milliseconds(100);
   static constexpr std::size_t call_bytes = 64;
 
-  peer_load(executor& ex, peer_node& node, on_over over);
+  peer_load(executor& ex, peer_node& node, on_begun begun, on_over over);
 
   /// Calls one after the other, with a pause between two, until `end`.
   void keep_calling(transport::node_id to, nanoseconds pause);
@@ -83,14 +84,14 @@ class peer_load {
   task<status> call(transport::node_id to, bool single);
   task<status> pull_into(place& into, transport::node_id from, bool single);
   task<result<transport::region_descriptor>> region_of(transport::node_id peer);
-  task<void> check(std::span<const std::byte> got, const std::vector<std::byte>& expected);
+  task<void> check(std::span<const std::byte> got, transport::node_id from);
   task<void> give_back(place& of);
   void finish(const work_over& ended, bool single);
-  const std::vector<std::byte>& expected_of(transport::node_id peer);
   time_point now() const noexcept { return executor_.now(); }
 
   executor& executor_;
   peer_node& node_;
+  on_begun begun_;
   on_over over_;
   scope scope_;
   std::uint64_t numbers_ = 0;
@@ -100,7 +101,6 @@ class peer_load {
   std::uint64_t damaged_ = 0;
   std::list<time_point> waiting_;  // when the calls began that have no answer yet
   std::list<place> places_;        // of single pulls
-  std::map<transport::node_id, std::vector<std::byte>> expected_;
   std::uint64_t changed_bytes_ = 0;
   std::byte next_pattern_{1};
   nanoseconds longest_call_{0};

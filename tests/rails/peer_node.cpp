@@ -48,7 +48,8 @@ endpoint_options options_of(const node_settings& settings) {
 }  // namespace
 
 peer_node::peer_node(reactor& loop, const node_settings& settings, on_lost lost)
-    : lost_(std::move(lost)), memory_(bytes_of(settings.self)) {
+    : lost_(std::move(lost)), memory_(region_bytes) {
+  region_content(settings.self).next(memory_);
   for (const rail_place& place : settings.rails) {
     tcp_options options;
     options.bind_source = place.source();
@@ -89,14 +90,11 @@ void peer_node::on_request(request_view& request) noexcept {
   work.reply(compose(*endpoint_, head, request.payload().bytes));
 }
 
-std::vector<std::byte> bytes_of(node_id node) {
-  std::vector<std::byte> all(peer_node::region_bytes);
-  std::uint64_t word = node * 0x9e3779b97f4a7c15U;
-  for (std::size_t at = 0; at < all.size(); at += sizeof word) {
-    word = word * 6364136223846793005U + 1442695040888963407U;
-    std::memcpy(all.data() + at, &word, sizeof word);
+void region_content::next(std::span<std::byte> into) noexcept {
+  for (std::size_t at = 0; at < into.size(); at += sizeof word_) {
+    word_ = word_ * 6364136223846793005U + 1442695040888963407U;
+    std::memcpy(into.data() + at, &word_, sizeof word_);
   }
-  return all;
 }
 
 void fill_payload(std::uint64_t number, std::span<std::byte> into) noexcept {

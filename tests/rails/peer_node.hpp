@@ -90,8 +90,17 @@ class peer_node final : public transport::endpoint_events {
   std::uint64_t damaged_ = 0;
 };
 
-/// The bytes of the region of a node.
-std::vector<std::byte> bytes_of(transport::node_id node);
+/// The bytes that the region of a node holds, piece after piece.
+class region_content {
+ public:
+  explicit region_content(transport::node_id node) noexcept : word_(node * 0x9e3779b97f4a7c15U) {}
+
+  /// Fills `into`, whose size is a multiple of eight bytes, with those that follow.
+  void next(std::span<std::byte> into) noexcept;
+
+ private:
+  std::uint64_t word_;
+};
 
 /// The payload of the request with that number.
 void fill_payload(std::uint64_t number, std::span<std::byte> into) noexcept;

@@ -48,6 +48,10 @@ void tell_over(const work_over& w) {
   tell(line);
 }
 
+void tell_begun(std::string_view what, node_id peer) {
+  tell({{"event", "begun"}, {"what", what}, {"peer", peer}});
+}
+
 void tell_lost(node_id peer, const error& reason) {
   tell({{"event", "session_lost"}, {"peer", peer}, {"text", describe(reason)}});
 }
@@ -220,7 +224,7 @@ int go(int argc, char** argv) {
   if (!started) return fail(started.error());
   const status met = introduce(node.wire(), args.peers);
   if (!met) return fail(met.error());
-  peer_load load(*loop, node, &tell_over);
+  peer_load load(*loop, node, &tell_begun, &tell_over);
   load.watch_lateness();
   tell({{"event", "ready"}});
   sync_wait(*loop, attend(*loop, node, load));
