@@ -125,7 +125,7 @@ void device::begin_watch() noexcept {
 }
 
 void device::end_watch_if_unused() noexcept {
-  if (!watching_ || ending_watch_ || !pairs_.empty() || !retired_.empty()) return;
+  if (!watching_ || ending_watch_ || !pairs_.empty()) return;
   ending_watch_ = true;
   opened_->context->stop_waking(watch_ended_);
 }
@@ -253,17 +253,16 @@ void device::enter(device_pair& pair) noexcept {
   begin_watch();
 }
 
-/// A number may come back as soon as its queue pair is destroyed. What that one has left is taken first.
 void device::list(device_pair& pair) noexcept {
-  if (by_number_.contains(pair.number())) drain();
   by_number_[pair.number()] = &pair;
 }
 
-/// The queue pair is destroyed; its completions may still be in the queue.
-void device::retire(device_pair& pair) noexcept {
-  static_cast<list_hook<all_pairs>&>(pair).unlink();
-  retired_.push_back(pair);
-  if (!step_.scheduled()) home_.schedule(step_);
+/// The queue pair is destroyed. What it has completed is all in the queue, and is taken while the number is still
+/// its own: it may be that of another one already.
+void device::unlist(const device_pair& pair) noexcept {
+  drain();
+  const auto its = by_number_.find(pair.number());
+  if (its != by_number_.end() && its->second == &pair) by_number_.erase(its);
 }
 
 void device::leave(device_pair& pair) noexcept {

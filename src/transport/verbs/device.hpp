@@ -79,11 +79,6 @@ class device final {
   // For queue pairs:
   device_context& context() noexcept { return *opened_->context; }
   control_queue& control() noexcept { return api_.control(); }
-  /// Never 0.
-  std::uint32_t next_generation() noexcept {
-    if (++last_generation_ == 0) ++last_generation_;
-    return last_generation_;
-  }
   std::uint8_t port_number() const noexcept { return options_.port; }
   queue_pair_request queue_pair_wanted() const noexcept;
   queue_pair_request read_pair_wanted() const noexcept;
@@ -98,8 +93,8 @@ class device final {
   std::uint32_t read_bytes() const noexcept;
   void enter(device_pair& pair) noexcept;
   void list(device_pair& pair) noexcept;
+  void unlist(const device_pair& pair) noexcept;
   void touch(queue_pair& pair) noexcept;
-  void retire(device_pair& pair) noexcept;
   void leave(device_pair& pair) noexcept;
   std::uint32_t grow(std::uint32_t window) noexcept { return budget_.grow(window, options_.link_slots); }
   void give_back(std::uint32_t slots) noexcept { budget_.give_back(slots); }
@@ -140,7 +135,6 @@ class device final {
   void refill() noexcept;
   void renew_touched() noexcept;
   void tell_news() noexcept;
-  void drop_retired() noexcept;
   void wake_slab_waiter() noexcept;
   void give_back_idle() noexcept;
   static void slot_returned(void* object) noexcept;
@@ -157,7 +151,6 @@ class device final {
   std::unique_ptr<opening_job> job_;
   intrusive_list<device_waiter, device_waiter> waiters_;
   random_generator random_;
-  std::uint32_t last_generation_ = 0;
   buffer_pool copies_;  // of arrivals while services hold many places
   slot_budget budget_;
 
@@ -165,7 +158,6 @@ class device final {
   std::unordered_map<std::uint32_t, device_pair*> by_number_;
   intrusive_list<queue_pair, touched_list> touched_;
   intrusive_list<queue_pair, slab_waiters> slab_waiters_;
-  intrusive_list<device_pair, all_pairs> retired_;
   std::size_t posted_ = 0;  // places
   std::uint32_t sends_under_way_ = 0;
   std::uint32_t reads_under_way_ = 0;

@@ -99,18 +99,16 @@ bool device::take_some() noexcept {
   taking_ = false;
   if (count < 0) {
     fail({errc::io_error, "the queue of completions has failed"});
-    drop_retired();  // nothing more will be told of them
     return false;
   }
   if (count > 0) {
     refill();
     renew_touched();
   }
-  if (count < static_cast<int>(most_taken)) drop_retired();
   return count == static_cast<int>(most_taken);
 }
 
-/// The tag of a receive is the number of its place; that of a send has the generation of its queue pair above.
+/// The tag of a receive is the number of its place, and that of anything else is above all of those.
 void device::take(const completion& done) noexcept {
   if (done.tag < opened_->posted.size()) return take_received(done);
   const auto found = by_number_.find(done.queue_pair);
@@ -198,7 +196,7 @@ void device::give_back_idle() noexcept {
   if (more) home_.arm(idle_timer_, home_.now() + options_.give_back_after);
 }
 
-// ---- slabs and queue pairs that go
+// ---- slabs
 
 void device::give_slab(slab& s) noexcept {
   opened_->slabs.release(s);
@@ -215,16 +213,6 @@ void device::wake_slab_waiter() noexcept {
   slab_waiters_.pop_front().wake();
   const bool more = opened_->slabs.in_use() < opened_->slabs.size();
   if (more && !slab_waiters_.empty() && !slab_free_.scheduled()) home_.schedule(slab_free_);
-}
-
-/// The queue was seen empty after they had been destroyed.
-void device::drop_retired() noexcept {
-  while (!retired_.empty()) {
-    device_pair& gone = retired_.pop_front();
-    const auto its = by_number_.find(gone.number());
-    if (its != by_number_.end() && its->second == &gone) by_number_.erase(its);
-    leave(gone);
-  }
 }
 
 }  // namespace scoll::transport::verbs

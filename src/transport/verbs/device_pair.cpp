@@ -31,7 +31,6 @@ device_pair::device_pair(device& owner, gate_pass open, const queue_pair_request
     : device_(owner),
       open_(std::move(open)),
       wanted_(wanted),
-      generation_(owner.next_generation()),
       first_packet_(owner.random_number() & packet_mask) {
   device_.enter(*this);
 }
@@ -82,6 +81,7 @@ void device_pair::on_done() noexcept {
   }
   if (done == work::destroy) {
     object_ = nullptr;
+    device_.unlist(*this);
     return on_destroyed();
   }
   if (released_) return object_ != nullptr ? begin(work::destroy) : device_.leave(*this);

@@ -21,7 +21,7 @@ struct all_pairs {};
 ///
 /// ```text
 ///   making ──► made ──connect()──► connecting ──► connected ──┐
-///     └──────────┴────────────────────┴──────────────┴─ release() ──► destroying ──► retired ──► gone
+///     └──────────┴────────────────────┴──────────────┴─ release() ──► destroying ──► gone
 /// ```
 class device_pair : private control_job, public list_hook<all_pairs> {
  public:
@@ -55,13 +55,12 @@ class device_pair : private control_job, public list_hook<all_pairs> {
   void begin_end() noexcept;
   /// Destroys the queue pair before it returns. `on_destroyed` follows in a later step.
   void destroy_now() noexcept;
-  std::uint64_t tag_of(std::uint32_t index) const noexcept {
-    return (std::uint64_t{generation_} << 32U) | index;
+  /// The tag of a request that is posted, above those of receives.
+  static constexpr std::uint64_t tag_of(std::uint32_t index) noexcept {
+    return (std::uint64_t{1} << 32U) | index;
   }
-  /// The index in a tag that belongs to this queue pair; `otherwise` if it belongs to an earlier one.
-  std::uint32_t index_in(const completion& done, std::uint32_t otherwise) const noexcept {
-    return static_cast<std::uint32_t>(done.tag >> 32U) == generation_ ? static_cast<std::uint32_t>(done.tag)
-                                                                      : otherwise;
+  static constexpr std::uint32_t index_in(const completion& done) noexcept {
+    return static_cast<std::uint32_t>(done.tag);
   }
   /// Why a request has failed.
   static error failure_of(const completion& done) noexcept;
@@ -75,8 +74,8 @@ class device_pair : private control_job, public list_hook<all_pairs> {
   // The ends of the jobs. The first two are not called after `begin_end`.
   virtual void on_pair_made(const status& outcome) noexcept = 0;
   virtual void on_pair_connected(const status& outcome) noexcept = 0;
-  /// The device touches no memory for it any more. `device::retire` or, if nothing was ever posted,
-  /// `device::leave` must follow.
+  /// The device touches no memory for it any more, and all that it has completed was told. `device::leave` must
+  /// follow.
   virtual void on_destroyed() noexcept = 0;
 
   void perform() noexcept override;
@@ -88,7 +87,6 @@ class device_pair : private control_job, public list_hook<all_pairs> {
   path_request path_{};
   status outcome_;  // of the job
   std::uint32_t number_ = 0;
-  std::uint32_t generation_;
   std::uint32_t first_packet_;
   work doing_ = work::none;
   bool connected_ = false;

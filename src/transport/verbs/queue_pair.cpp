@@ -40,7 +40,7 @@ void queue_pair::release() noexcept {
 
 void queue_pair::on_destroyed() noexcept {
   settle_until(next_);
-  device_.retire(*this);
+  device_.leave(*this);
 }
 
 void queue_pair::fail(const error& reason) noexcept {
@@ -133,7 +133,7 @@ void queue_pair::give_back_if_idle() noexcept {
 }
 
 void queue_pair::on_posted_done(const completion& done) noexcept {
-  const std::uint32_t index = index_in(done, next_);
+  const std::uint32_t index = index_in(done);
   if (index - first_ >= under_way()) return;
   settle_until(index + 1);
   if (done.outcome != completion::result::success) return fail(failure_of(done));

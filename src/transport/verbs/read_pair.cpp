@@ -102,11 +102,10 @@ std::size_t read_pair::fill(std::span<read_request> batch) noexcept {
 }
 
 void read_pair::on_posted_done(const completion& done) noexcept {
-  const std::uint32_t index = index_in(done, stale);
-  if (index == stale) return;
+  const std::uint32_t index = index_in(done);
   if ((index & window_bit) != 0) return on_window_done(index & ~window_bit, done);
   const std::uint32_t before = (index - first_) & ~window_bit;
-  if (destroyed_ || before >= under_way()) return;
+  if (before >= under_way()) return;
   if (done.outcome != completion::result::success) {
     // What was posted behind it is flushed. Its memory is the device's until the queue pair is destroyed.
     forget_under_way();
@@ -117,7 +116,7 @@ void read_pair::on_posted_done(const completion& done) noexcept {
 }
 
 void read_pair::on_window_done(std::uint32_t window, const completion& done) noexcept {
-  if (destroyed_ || window_requests_ == 0) return;
+  if (window_requests_ == 0) return;
   device_.reads_over(1);
   --window_requests_;
   if (done.outcome != completion::result::success) return fail(failure_of(done));
@@ -181,7 +180,7 @@ void read_pair::answer_later() noexcept {
 void read_pair::answer() noexcept {
   if (!destroyed_) return rights_.tell();
   finish_all();
-  if (left_) device_.retire(*this);
+  if (left_) device_.leave(*this);
 }
 
 // ---- the end
@@ -199,7 +198,6 @@ void read_pair::cut_now() noexcept {
 
 /// The device has let go of all memory. What has been read by then counts.
 void read_pair::on_destroyed() noexcept {
-  device_.drain();
   destroyed_ = true;
   forget_window_requests();
   fail({errc::connection_lost, "the queue pair for reads has ended"});

@@ -63,7 +63,6 @@ class read_pair final : public device_pair, public remote_access {
  private:
   using reads = intrusive_list<remote_read, remote_read>;
   static constexpr std::uint32_t most_depth = 256;
-  static constexpr std::uint32_t stale = UINT32_MAX;      // the index of a tag of an earlier queue pair
   static constexpr std::uint32_t window_bit = 1U << 31U;  // of the tags of requests about windows
 
   void on_pair_made(const status&) noexcept override {}

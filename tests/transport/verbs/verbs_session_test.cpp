@@ -73,6 +73,19 @@ TEST_CASE("a link that closes has seen its last sends complete before long") {
   CHECK(f.w.ex().now() - begun < 12ms);
 }
 
+TEST_CASE("what a queue pair has completed is taken before its number is free") {
+  verbs_session f;
+  std::uint64_t number = 1;
+  REQUIRE(f.ask(number));
+  f.w.pass(20ms);
+  while (f.w.devices.statistics().not_taken == 0) REQUIRE(f.ask(++number));  // it has woken nobody
+  const auto begun = f.w.ex().now();
+  f.w.part(1, 2);
+  REQUIRE(f.w.until([&] { return f.w.devices.statistics().queue_pairs == 0; }));
+  CHECK(f.w.ex().now() - begun < 5ms);  // nobody has looked for what wakes nobody
+  CHECK(f.w.devices.statistics().not_taken == 0);
+}
+
 TEST_CASE("messages that wait for slabs go on when the first of them is free") {
   verbs_session f([](verbs_options& o) { o.send_slabs = 2; });
   REQUIRE(f.ask(1));
