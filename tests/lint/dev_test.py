@@ -43,6 +43,18 @@ EOF
 exit 8
 """
 
+# The tests that wait take as long as the next stage needs to be built.
+SLOW_CTEST = """#!/bin/bash
+[[ " $*" != *" -L ^cluster$"* ]] || for ((i = 0; i < 500; i++)); do
+    [[ ! -e ${0%/*}/asan_is_built ]] || break
+    sleep 0.01
+done
+((${i:-0} < 500))
+"""
+MARKING_CMAKE = """#!/bin/bash
+[[ "$*" != "--build --preset asan "* ]] || touch "${0%/*}/asan_is_built"
+"""
+
 # What a machine with RDMA devices prints: its console ends lines with two characters, and the summary repeats them.
 MACHINE = """#!/bin/bash
 echo 'no machine here' >&2
@@ -213,6 +225,17 @@ class Dev(unittest.TestCase):
         self.program("tests/verbs/vm.py", "exit 1")
         self.expect(1, "failed: verbs  (./dev verbs)\n", "test")
         self.expect(1, "failed: verbs  (./dev verbs)\n", "test", failing="cmake *shard_server*")
+
+    def test_other_stages_are_built_while_tests_wait(self):
+        self.program("bin/ctest", SLOW_CTEST)
+        self.program("bin/cmake", MARKING_CMAKE)
+        shown = self.dev("test").stdout
+        self.assertNotIn("failed: release", shown)
+        self.assertIn("== debug coro (ahead of its turn): build", shown)
+
+    def test_a_stage_that_cannot_be_built_does_not_stop_the_others(self):
+        self.expect(1, "== debug coro (ahead of its turn): build", "test", failing="cmake --build --preset release *")
+        self.expect(1, "failed: release  (build)\n", "test", failing="cmake --build --preset release *")
 
     def test_check_leaves_nothing_out(self):
         left_out = " --preset release * -E *cluster-poll/*"
