@@ -1,46 +1,45 @@
 # Most of the time of a build from scratch goes into reading the same headers over and over. Presets that are usually built
-# from scratch compile several sources as one, and read once what many of them include. Where a missing include has to be
-# noticed, each source is compiled by itself, as users of the library do: in `release`, which runs in CI, the sources of the
-# library, to which the standard library is known already; in `clang` and `bench` all sources, from nothing.
-set(SCOLL_JOIN_SOURCES
-    OFF
-    CACHE STRING "Compile several sources as one, fast from nothing and slow after a change: OFF, PROGRAMS (not the library) or ALL")
-set_property(CACHE SCOLL_JOIN_SOURCES PROPERTY STRINGS OFF PROGRAMS ALL)
+# from scratch compile several sources as one, and read once what many of them include. A missing include is not noticed
+# there: `clang`, `debug` and `bench` compile each source by itself, from nothing.
+option(SCOLL_JOIN_SOURCES "Compile several sources as one: fast from nothing, slow after a change" OFF)
+set(scoll_joined_at_most 16)
 
+# Sources of the library with sites of deliberate bugs are joined apart from the others, because the simulator needs them
+# a second time (cmake/simulator.cmake).
 function(scoll_join_library_sources target)
-  if(SCOLL_JOIN_SOURCES STREQUAL "ALL")
-    scoll_join_sources(${target})
-  elseif(SCOLL_JOIN_SOURCES)
-    scoll_precompile_standard_library(${target})
+  if(NOT SCOLL_JOIN_SOURCES)
+    return()
   endif()
+  get_target_property(sources ${target} SOURCES)
+  scoll_sources_with_sites(sites ${sources})
+  set(others ${sources})
+  list(REMOVE_ITEM others ${sites})
+  scoll_group_sources(${target}_sites ${sites})
+  scoll_group_sources(${target} ${others})
+  scoll_join_sources(${target})
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
 endfunction()
 
-# This saves a fifth to a third of the time that one source takes.
-function(scoll_precompile_standard_library target)
-  target_precompile_headers(
-    ${target}
-    PRIVATE
-    <algorithm>
-    <array>
-    <chrono>
-    <concepts>
-    <coroutine>
-    <cstring>
-    <deque>
-    <functional>
-    <map>
-    <memory>
-    <optional>
-    <span>
-    <stdexcept>
-    <string>
-    <string_view>
-    <tuple>
-    <variant>
-    <vector>
-    <fmt/format.h>)
-  # GCC forgets that these are not ours, and warns about what it inlines from them. Other presets warn about ours.
-  target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-restrict;-Wno-stringop-overflow;-Wno-stringop-overread>")
+# scoll_sources_with_sites(<variable> <source>...)
+function(scoll_sources_with_sites found)
+  set(sites "")
+  foreach(source IN LISTS ARGN)
+    file(STRINGS "${source}" site REGEX "SCOLL_MUTANT\\(" LIMIT_COUNT 1)
+    if(site)
+      list(APPEND sites "${source}")
+    endif()
+  endforeach()
+  set(${found} "${sites}" PARENT_SCOPE)
+endfunction()
+
+# scoll_group_sources(<name> <source>...)
+function(scoll_group_sources name)
+  set(count 0)
+  foreach(source IN LISTS ARGN)
+    math(EXPR group "${count} / ${scoll_joined_at_most}")
+    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP ${name}_${group})
+    math(EXPR count "${count} + 1")
+  endforeach()
 endfunction()
 
 # SEPARATE: sources that cannot be compiled together with others
@@ -49,7 +48,7 @@ function(scoll_join_sources target)
   if(NOT SCOLL_JOIN_SOURCES)
     return()
   endif()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${scoll_joined_at_most})
   # GCC takes the joined sources for headers, and warns about types of unnamed namespaces in them.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   if(arg_SEPARATE)

@@ -4,17 +4,10 @@ set(unless_tested EXCLUDE_FROM_ALL)
 if(SCOLL_TEST_MUTANTS)
   set(unless_tested "")
 endif()
-# Only the sources with sites are compiled again; no header has one. An object of a static library that also holds other
-# sources, or a shared library, would bring the unharmed functions along.
+# Only the sources with sites are compiled again; no header has one. A shared library would bring the unharmed functions along.
 set(mutable_sources ${scoll_sources} ${testing_sources})
-if(NOT SCOLL_JOIN_SOURCES STREQUAL "ALL" AND NOT BUILD_SHARED_LIBS)
-  set(mutable_sources "")
-  foreach(source IN LISTS scoll_sources testing_sources)
-    file(STRINGS "${source}" site REGEX "SCOLL_MUTANT\\(" LIMIT_COUNT 1)
-    if(site)
-      list(APPEND mutable_sources "${source}")
-    endif()
-  endforeach()
+if(NOT BUILD_SHARED_LIBS)
+  scoll_sources_with_sites(mutable_sources ${mutable_sources})
 endif()
 # The linker takes only those objects from a static library that others refer to. The mutants in the rest of them would be
 # missing from the program's list.
@@ -26,6 +19,7 @@ target_link_libraries(
   PUBLIC scoll::testing
   PRIVATE PkgConfig::liburing PkgConfig::libxxhash OpenSSL::SSL OpenSSL::Crypto nlohmann_json::nlohmann_json scoll_warnings)
 scoll_join_sources(scoll_mutable)
+set_target_properties(scoll_mutable PROPERTIES UNITY_BUILD_MODE GROUP)
 # The objects of the simulator are the same with and without mutants.
 add_executable(scoll-sim-mutants ${unless_tested} $<TARGET_OBJECTS:scoll-sim> $<TARGET_OBJECTS:tools_scoll_sim_shared>)
 target_link_libraries(scoll-sim-mutants PRIVATE scoll_mutable)
